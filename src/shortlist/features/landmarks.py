@@ -67,7 +67,7 @@ def row_keys(X: Matrix, seed: int) -> Array:
     for start in range(0, n_rows, step):
         block = slice(start, start + step)
         keys[block] = _sparse_sums(X[block], columns) if is_sparse(X) else _dense_sums(X[block], columns)
-    return _mix(keys)
+    return _mix(keys + _mix(np.full(1, seed, dtype=np.uint64)))
 
 
 def _dense_sums(block: Matrix, columns: Array) -> Array:

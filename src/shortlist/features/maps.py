@@ -350,7 +350,8 @@ def _precision(X: Matrix) -> type[np.floating[Any]]:
 
 def _symmetric(K: Array, single: bool) -> Array:
     largest = float(np.abs(K).max())
-    asymmetry = float(np.abs(K - K.T).max())
+    with np.errstate(invalid="ignore"):  # values that are not finite are the factor's to refuse
+        asymmetry = float(np.abs(K - K.T).max())
     if asymmetry > (1e-4 if single else 1e-8) * largest:
         raise ValueError(
             f"the kernel is not symmetric: two rows swapped give values that differ by {asymmetry:.3g} "
