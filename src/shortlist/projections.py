@@ -90,7 +90,6 @@ def box_simplex_pair(
     *,
     upper_a: ArrayLike | None = None,
     upper_b: ArrayLike | None = None,
-    lower_a: ArrayLike | None = None,
     seed: int = 0,
 ) -> tuple[Array, Array]:
     """Projection onto the pairs of boxed vectors with equal sums.
@@ -98,11 +97,11 @@ def box_simplex_pair(
     ::
 
         minimise    1/2 ||a - a0||^2 + 1/2 ||b - b0||^2
-        subject to  lower_a <= a <= upper_a,  0 <= b <= upper_b,  sum(a) = sum(b)
+        subject to  0 <= a <= upper_a,  0 <= b <= upper_b,  sum(a) = sum(b)
 
-    The solution is a = clip(a0 - g, lower_a, upper_a) and b = clip(b0 + g, 0, upper_b) with g a root of
-    sum(a) - sum(b), which does not increase in g and is linear between the break-points a0 - lower_a, a0 -
-    upper_a, -b0 and upper_b - b0.  Found as in ``simplex_pair`` in expected O(m + n) time.
+    The solution is a = clip(a0 - g, 0, upper_a) and b = clip(b0 + g, 0, upper_b) with g a root of
+    sum(a) - sum(b), which does not increase in g and is linear between the break-points a0, a0 - upper_a, -b0
+    and upper_b - b0.  Found as in ``simplex_pair`` in expected O(m + n) time.
 
     Parameters
     ----------
@@ -110,19 +109,12 @@ def box_simplex_pair(
         Not empty, finite.
     upper_a, upper_b : scalar or array, optional
         Non-negative and finite; no limit where omitted.
-    lower_a : scalar or array, optional
-        Between 0 and ``upper_a``; 0 where omitted.
     seed : int
         Of the random pivots.
 
     Returns
     -------
     a, b : arrays like ``a0`` and ``b0``
-
-    Raises
-    ------
-    ValueError
-        When no pair is feasible: sum(lower_a) > sum(upper_b).
 
     Examples
     --------
@@ -131,23 +123,15 @@ def box_simplex_pair(
     (array([1. , 0.5, 0. ]), array([1.5, 0. ]))
     """
     a0, b0 = _vector(a0, "a0"), _vector(b0, "b0")
-    low = None if lower_a is None else _bounds(lower_a, a0, "lower_a")
     top_a = None if upper_a is None else _bounds(upper_a, a0, "upper_a")
     top_b = None if upper_b is None else _bounds(upper_b, b0, "upper_b")
-    pieces = [(a0 if low is None else a0 - low, 1, True), (-b0, 1, False)]
-    least = 0.0
-    if low is not None:
-        least = float(low.sum(dtype=np.float64))
-        if top_a is not None and np.any(low > top_a):
-            raise ValueError("lower_a must not exceed upper_a")
-        if top_b is not None and least > float(top_b.sum(dtype=np.float64)):
-            raise ValueError("no feasible pair: the lower limits of a sum to more than the upper limits of b")
+    pieces = [(a0, 1, True), (-b0, 1, False)]
     if top_a is not None:
         pieces.append((a0 - top_a, -1, True))
     if top_b is not None:
         pieces.append((top_b - b0, -1, False))
-    g = _root(pieces, seed, constant=least)
-    return _clip(a0, -g, top_a, low), _clip(b0, g, top_b)
+    g = _root(pieces, seed)
+    return _clip(a0, -g, top_a), _clip(b0, g, top_b)
 
 
 def capped_simplex_pair(
@@ -344,10 +328,10 @@ def _bounds(limit: ArrayLike, like: Array, name: str) -> Array:
     return limit
 
 
-def _clip(x: Array, shift: float, upper: Array | None = None, lower: Array | None = None) -> Array:
-    """clip(x + shift, lower, upper) in the dtype of x."""
+def _clip(x: Array, shift: float, upper: Array | None = None) -> Array:
+    """clip(x + shift, 0, upper) in the dtype of x."""
     y: Array = x + x.dtype.type(shift)
-    np.maximum(y, 0 if lower is None else lower, out=y)
+    np.maximum(y, 0, out=y)
     if upper is not None:
         np.minimum(y, upper, out=y)
     return y
