@@ -1,0 +1,155 @@
+"""Discounts ``d(1) >= d(2) >= ...`` of the places of a list, and their sums over stretches of places.
+
+A stretch of equal scores takes the places lo+1..hi in any order, so the average over orders needs only
+``between(lo, hi)``, the sum of its discounts.  Ends that are not whole numbers come from sample weights;
+the sums are continued between whole numbers, and equal the repetition of rows at them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, expi
+
+Array = NDArray[Any]
+
+__all__ = [
+    "CustomDiscount",
+    "Discount",
+    "ExponentialDiscount",
+    "LogDiscount",
+    "harmonic_between",
+    "make_discount",
+]
+
+_TABLE = 1 << 22
+
+
+class Discount(ABC):
+    """What a place is worth."""
+
+    @abstractmethod
+    def at(self, place: Array) -> Array:
+        """``d(place)`` of whole places 1, 2, ..."""
+
+    @abstractmethod
+    def cumulative(self, x: Array) -> Array:
+        """``d(1) + ... + d(x)``, continued between whole numbers."""
+
+    def between(self, lo: Array, hi: Array, k: float | None = None) -> Array:
+        """Sum over the places lo+1..hi, of which those beyond ``k`` are worth nothing."""
+        if k is not None:
+            lo, hi = np.minimum(lo, k), np.minimum(hi, k)
+        single = (hi - lo == 1) & (lo == np.floor(lo))
+        if single.all():
+            return self.at(hi)
+        total = self.cumulative(hi) - self.cumulative(lo)
+        # A single place is read off: a difference of two long sums would cost it half its digits.
+        if single.any():
+            total[single] = self.at(hi[single])
+        return total
+
+
+class _Tabulated(Discount):
+    def cumulative(self, x: Array) -> Array:
+        whole = np.floor(x)
+        last = int(min(whole.max(initial=0.0), _TABLE))
+        table = np.concatenate([[0.0], np.cumsum(self.at(np.arange(1.0, last + 1)))])
+        inside = np.minimum(whole, last)
+        total = table[inside.astype(np.intp)]
+        rest = x - inside
+        part = (rest > 0) & (x < last + 1)
+        if part.any():
+            total[part] += rest[part] * self.at(inside[part] + 1)
+        far = x >= last + 1
+        if far.any():
+            total[far] += self.tail(float(last), x[far])
+        return total
+
+    @abstractmethod
+    def tail(self, start: float, x: Array) -> Array:
+        """``d(start+1) + ... + d(x)`` beyond the table."""
+
+
+class LogDiscount(_Tabulated):
+    """``1 / log2(1 + place)``, the discount of DCG."""
+
+    def at(self, place: Array) -> Array:
+        return np.asarray(1.0 / np.log2(place + 1.0))
+
+    def tail(self, start: float, x: Array) -> Array:
+        # Euler-Maclaurin; the next term is below 1e-25 where the table ends.
+        integral = np.log(2) * (expi(np.log1p(x)) - expi(np.log1p(start)))
+        return np.asarray(integral + (self.at(x) - self.at(np.asarray(start))) / 2)
+
+
+class CustomDiscount(_Tabulated):
+    """The user's own: an array (0 beyond its end) or a function of the places 1, 2, ..."""
+
+    def __init__(self, source: Any) -> None:
+        self._function: Callable[[Array], Any] | None = source if callable(source) else None
+        self._values = np.empty(0) if callable(source) else self._check(source)
+
+    def at(self, place: Array) -> Array:
+        if self._function is not None:
+            values = self._check(self._function(place))
+            if values.shape != place.shape:
+                raise ValueError(f"discounts returned shape {values.shape} for places of shape {place.shape}")
+            return values
+        values = np.append(self._values, 0.0)
+        return np.asarray(values[np.minimum(place.astype(np.intp), len(values)) - 1])
+
+    def tail(self, start: float, x: Array) -> Array:
+        if self._function is None and len(self._values) <= start:
+            return np.zeros_like(x)
+        raise ValueError(
+            f"discounts of your own are summed over at most {_TABLE} places; lower k or the weights"
+        )
+
+    @staticmethod
+    def _check(values: Any) -> Array:
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim != 1:
+            raise ValueError(f"discounts must be one-dimensional, got shape {array.shape}")
+        if not np.isfinite(array).all() or (array < 0).any():
+            raise ValueError("discounts must be finite and not negative")
+        return array
+
+
+class ExponentialDiscount(Discount):
+    """``exp(-alpha place / n)``; n may differ from stretch to stretch.  The sums are geometric."""
+
+    def __init__(self, alpha: float, n: Array) -> None:
+        self.rate = alpha / n
+
+    def at(self, place: Array) -> Array:
+        return np.exp(-self.rate * place)
+
+    def cumulative(self, x: Array) -> Array:
+        return np.asarray(-np.expm1(-self.rate * x) / np.expm1(self.rate))
+
+    def between(self, lo: Array, hi: Array, k: float | None = None) -> Array:
+        return np.asarray(np.exp(-self.rate * lo) * self.cumulative(hi - lo))
+
+
+def harmonic_between(lo: Array, hi: Array, whole: bool) -> Array:
+    """``1/(lo+1) + ... + 1/hi``; of fractions, the difference of digammas."""
+    if not whole or hi.max(initial=0.0) > _TABLE:
+        return digamma(hi + 1.0) - digamma(lo + 1.0)
+    table = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1.0, int(hi.max(initial=0.0)) + 1))])
+    return np.asarray(table[hi.astype(np.intp)] - table[lo.astype(np.intp)])
+
+
+def make_discount(discounts: Any) -> Discount:
+    """``"log2"``, an array or a function."""
+    if isinstance(discounts, str):
+        if discounts != "log2":
+            raise ValueError(
+                f'discounts must be "log2", an array or a function of the places, got {discounts!r}'
+            )
+        return LogDiscount()
+    return CustomDiscount(discounts)
