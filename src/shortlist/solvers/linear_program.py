@@ -15,8 +15,8 @@ Its dual,
 
 says what may be left out.  A negative that is left out has beta_j = 0 and is wanted when its score passes the
 threshold; a feature that is left out has w_k = 0 and is wanted when its dual constraint is broken.  So the
-master program starts with one negative a group and a few features, and HiGHS goes on from its last basis after
-each addition.  The master is the dual, because its basis has one row a feature held and one a group, however
+master program starts with one negative a group and a few features, and HiGHS goes on from its last basis
+after each addition.  The master is the dual, because its basis has one row a feature held and one a group, however
 many positives there are: they are only variables in a box.  w and t are its multipliers.
 
 Certificate: any w has a primal value over all rows; any alpha, beta >= 0 with equal sums become feasible for
@@ -54,6 +54,7 @@ log = logging.getLogger(__name__)
 _FIRST_FEATURES = 20
 _FIRST_NEGATIVES = 50
 _FEASIBILITY = 1e-9
+_ROUNDING = 1e-13
 
 
 def solve_sparse_infinite_push(
@@ -108,7 +109,7 @@ def solve_sparse_infinite_push(
         w, thresholds, alpha, beta = answer
         scores = X @ w.astype(X.dtype)
         primal = float(np.abs(w).sum()) + C * risk.value(scores)
-        if primal < best_primal:
+        if primal < best_primal * (1 - _ROUNDING):  # w = 0 is kept where nothing beats it
             best_primal, coef = primal, w
         signed = _balanced(risk, alpha, beta, C, master.negatives, X.shape[0])
         gradient = _times(X, signed)
@@ -206,9 +207,9 @@ def _features_to_add(gradient: Array, master: _Master, *, slack: float) -> Array
 class _Master:
     """The dual, restricted to some negatives and some features, in one HiGHS object.
 
-    Variables: alpha (a positive each), then beta of the negatives held.  Rows: the balance of each group, then
-    the features held.  The tolerances of HiGHS are absolute, so each column of X is divided by its largest entry,
-    and the unit of alpha and beta is small enough to see their limits u_i and 1 / scale.
+    Variables: alpha (a positive each), then beta of the negatives held.  Rows: the balance of each group,
+    then the features held.  The tolerances of HiGHS are absolute, so each column of X is divided by its largest
+    entry, and the unit of alpha and beta is small enough to see their limits u_i and 1 / scale.
     """
 
     def __init__(self, X: Any, risk: TopRisk, C: float) -> None:
