@@ -55,9 +55,13 @@ class Discount(ABC):
 
 
 class _Tabulated(Discount):
+    table = _TABLE
+    head = _TABLE
+
     def cumulative(self, x: Array) -> Array:
         whole = np.floor(x)
-        last = int(min(whole.max(initial=0.0), _TABLE))
+        # A table pays where many sums are wanted; a few long ones are better left to the tail.
+        last = int(min(whole.max(initial=0.0), self.table if x.size > self.head else self.head))
         table = np.concatenate([[0.0], np.cumsum(self.at(np.arange(1.0, last + 1)))])
         inside = np.minimum(whole, last)
         total = table[inside.astype(np.intp)]
@@ -78,13 +82,18 @@ class _Tabulated(Discount):
 class LogDiscount(_Tabulated):
     """``1 / log2(1 + place)``, the discount of DCG."""
 
+    head = 4096
+
     def at(self, place: Array) -> Array:
         return np.asarray(1.0 / np.log2(place + 1.0))
 
     def tail(self, start: float, x: Array) -> Array:
-        # Euler-Maclaurin; the next term is below 1e-25 where the table ends.
-        integral = np.log(2) * (expi(np.log1p(x)) - expi(np.log1p(start)))
-        return np.asarray(integral + (self.at(x) - self.at(np.asarray(start))) / 2)
+        # Euler-Maclaurin: the next term is below 1e-15 beyond 4096.
+        log_x, log_start = np.log1p(x), np.log1p(start)
+        integral = expi(log_x) - expi(log_start)
+        ends = (1 / log_x - 1 / log_start) / 2
+        slopes = (1 / ((start + 1) * log_start**2) - 1 / ((x + 1) * log_x**2)) / 12
+        return np.asarray(np.log(2) * (integral + ends + slopes))
 
 
 class CustomDiscount(_Tabulated):

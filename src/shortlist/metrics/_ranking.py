@@ -9,7 +9,7 @@ weights.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -28,11 +28,14 @@ __all__ = [
     "Ranking",
     "Ties",
     "check_ties",
+    "group_sizes",
     "mean_over_groups",
     "order_rows",
     "rank",
+    "ranking",
     "ranking_of",
     "ratio",
+    "segment_sum",
 ]
 
 
@@ -44,8 +47,8 @@ class Ranking:
     ----------
     total_pos, total_neg : (n_groups,) arrays
         Mass of each label in each group.
-    group : (n_blocks,) int array
-        Group of each block; ascending.
+    counts : (n_groups,) int array
+        Blocks of each group.
     above_pos, above_neg : (n_blocks,) arrays
         Mass that scores strictly higher in the group.
     pos, neg : (n_blocks,) arrays
@@ -59,7 +62,7 @@ class Ranking:
 
     total_pos: Array
     total_neg: Array
-    group: Array
+    counts: Array
     above_pos: Array
     above_neg: Array
     pos: Array
@@ -72,6 +75,11 @@ class Ranking:
     def n_groups(self) -> int:
         return len(self.total_pos)
 
+    @property
+    def total(self) -> Array:
+        """Mass of each group."""
+        return self.total_pos + self.total_neg
+
     @cached_property
     def above(self) -> Array:
         """Mass of both labels above each block."""
@@ -82,39 +90,53 @@ class Ranking:
         """Mass of each block."""
         return self.pos + self.neg
 
-    @property
-    def total(self) -> Array:
-        """Mass of each group."""
-        return self.total_pos + self.total_neg
-
     @cached_property
-    def first(self) -> Array:
-        """Whether a block is the best one of its group."""
-        flags = np.ones(len(self.group), dtype=bool)
-        np.not_equal(self.group[1:], self.group[:-1], out=flags[1:])
-        return flags
+    def heads(self) -> Array:
+        """Number of the best block of each group that has one."""
+        return (np.cumsum(self.counts) - self.counts)[self.counts > 0]
 
     def sum(self, values: Array) -> Array:
         """Sum of one value per block over each group."""
-        if self.n_groups == 1:
-            return np.array([values.sum()])
-        return np.bincount(self.group, weights=values, minlength=self.n_groups)
+        return segment_sum(values, self.counts)
 
     def of_group(self, values: Array) -> Array:
         """One value per group, at each of its blocks."""
-        return values if self.n_groups == 1 else values[self.group]
+        return values if self.n_groups == 1 else np.repeat(values, self.counts)
+
+    def upto(self, key: Array, limit: float | Array) -> Ranking:
+        """The same groups with only those blocks whose ``key``, which rises down the list, is below a limit."""
+        if self.n_groups == 1:
+            stop = int(np.searchsorted(key, limit if np.ndim(limit) == 0 else np.asarray(limit)[0]))
+            keep: Any = slice(0, stop)
+            counts = np.array([stop])
+        else:
+            keep = np.flatnonzero(key < limit)
+            counts = np.diff(np.searchsorted(keep, np.concatenate([[0], np.cumsum(self.counts)])))
+        return replace(
+            self,
+            counts=counts,
+            above_pos=self.above_pos[keep],
+            above_neg=self.above_neg[keep],
+            pos=self.pos[keep],
+            neg=self.neg[keep],
+        )
+
+
+def segment_sum(values: Array, counts: Array) -> Array:
+    """Sums over consecutive stretches of ``counts`` entries, some of them empty."""
+    if len(counts) == 1:
+        return np.array([values.sum()])
+    total = np.zeros(len(counts))
+    filled = counts > 0
+    if filled.any():
+        total[filled] = np.add.reduceat(values, (np.cumsum(counts) - counts)[filled])
+    return total
 
 
 def rank(sample: Sample, positive: Array) -> Ranking:
     """Sort once, then cumulative sums: O(n log n)."""
     order = order_rows(sample.scores, sample.groups, sample.n_groups)
-    return ranking_of(
-        sample,
-        positive.take(order),
-        sample.scores.take(order),
-        None if sample.weights is None else sample.weights.take(order),
-        None if sample.groups is None else np.sort(sample.groups, kind="stable"),
-    )
+    return ranking_of(sample, order, sample.scores.take(order), positive.take(order))
 
 
 def ranking(
@@ -141,82 +163,94 @@ def order_rows(scores: Array, groups: Array | None, n_groups: int) -> Array:
     return order
 
 
-def ranking_of(
-    sample: Sample, positive: Array, scores: Array, weights: Array | None, groups: Array | None
-) -> Ranking:
-    """Blocks of rows that are already in the order of ``order_rows``."""
-    n, n_groups = len(scores), sample.n_groups
+def ranking_of(sample: Sample, order: Array, scores: Array, positive: Array) -> Ranking:
+    """Blocks of rows; scores and labels are given in the order of ``order_rows``."""
+    n = len(scores)
+    starts = np.concatenate([[0], np.cumsum(group_sizes(sample))])
     new = np.ones(n, dtype=bool)
     np.not_equal(scores[1:], scores[:-1], out=new[1:])
-    group_sizes = np.array([n]) if groups is None else np.bincount(groups, minlength=n_groups)
-    group_starts = np.concatenate([[0], np.cumsum(group_sizes)])
-    new[group_starts[:-1]] = True
+    new[starts[:-1]] = True
     rows = np.flatnonzero(positive)
-    row_group = np.zeros(len(rows), dtype=np.intp) if groups is None else groups[rows].astype(np.intp)
-    distinct = weights is None and bool(new.all())
-
-    if distinct:
-        pos_before = np.arange(len(rows))
-        blocks = (row_group, pos_before, rows - pos_before)
-        one, zero = np.broadcast_to(1.0, len(rows)), np.broadcast_to(0.0, len(rows))
-        return _finish(sample, positive, None, group_starts, blocks, one, zero, True)
-
-    starts = np.append(np.flatnonzero(new), n)
-    number = np.cumsum(new, dtype=np.int32)[rows] - 1
-    here = np.ones(len(number), dtype=bool)
-    np.not_equal(number[1:], number[:-1], out=here[1:])
-    at = number[here]
-    lo, hi = starts[at], starts[at + 1]
-    group = row_group[here]
-    if weights is None:
-        first = np.flatnonzero(here)
-        pos = np.diff(np.append(first, len(rows))).astype(np.float64)
-        blocks = (group, first, lo - first)
-        return _finish(sample, positive, None, group_starts, blocks, pos, (hi - lo) - pos, False)
-    pos_weight = np.where(positive, weights, 0.0)
-    neg_weight = weights - pos_weight
-    cum_pos = np.concatenate([[0.0], np.cumsum(pos_weight)])
-    cum_neg = np.concatenate([[0.0], np.cumsum(neg_weight)])
-    pos, neg = (np.add.reduceat(w, starts[:-1])[at] for w in (pos_weight, neg_weight))
-    blocks = (group, cum_pos[lo], cum_neg[lo])
-    return _finish(sample, positive, (cum_pos, cum_neg), group_starts, blocks, pos, neg, False)
-
-
-def _finish(
-    sample: Sample,
-    positive: Array,
-    cumulative: tuple[Array, Array] | None,
-    group_starts: Array,
-    blocks: tuple[Array, Array, Array],
-    pos: Array,
-    neg: Array,
-    distinct: bool,
-) -> Ranking:
-    """Take what lies in the groups above off the cumulative sums."""
-    group, above_pos, above_neg = blocks
-    if cumulative is not None:
-        at_pos, at_neg = (c[group_starts] for c in cumulative)
-    elif sample.n_groups == 1:
-        m = np.count_nonzero(positive)
-        at_pos, at_neg = np.array([0, m]), np.array([0, len(positive) - m])
+    # Positives before each group; its differences are their numbers.
+    before = np.searchsorted(rows, starts)
+    counts = np.diff(before)
+    if sample.weights is not None:
+        return _weighted_ranking(sample, sample.weights.take(order), positive, new, rows, starts)
+    totals = {
+        "total_pos": counts.astype(np.float64),
+        "total_neg": (np.diff(starts) - counts).astype(np.float64),
+    }
+    if new.all():
+        above_pos, above_neg = np.arange(len(rows), dtype=np.float64), rows.astype(np.float64)
+        above_neg -= above_pos
+        pos, neg = np.broadcast_to(1.0, len(rows)), np.broadcast_to(0.0, len(rows))
     else:
-        at_pos = np.concatenate([[0], np.cumsum(positive, dtype=np.int64)])[group_starts]
-        at_neg = group_starts - at_pos
+        bounds, block, number = _blocks(new, rows)
+        lo, hi = bounds[number], bounds[number + 1]
+        first = np.flatnonzero(block)
+        pos = np.diff(first, append=len(rows)).astype(np.float64)
+        neg = (hi - lo) - pos
+        above_pos, above_neg = first.astype(np.float64), (lo - first).astype(np.float64)
+        counts = np.diff(np.searchsorted(lo, starts))
     if sample.n_groups > 1:
-        above_pos = above_pos - at_pos[group]
-        above_neg = above_neg - at_neg[group]
+        above_pos -= np.repeat(before[:-1], counts)
+        above_neg -= np.repeat(starts[:-1] - before[:-1], counts)
     return Ranking(
-        total_pos=np.diff(at_pos).astype(np.float64),
-        total_neg=np.diff(at_neg).astype(np.float64),
-        group=group,
-        above_pos=np.asarray(above_pos, dtype=np.float64),
-        above_neg=np.asarray(above_neg, dtype=np.float64),
+        **totals,
+        counts=counts,
+        above_pos=above_pos,
+        above_neg=above_neg,
         pos=pos,
         neg=neg,
-        whole=sample.weights is None or bool((sample.weights == np.floor(sample.weights)).all()),
-        distinct=distinct,
+        whole=True,
+        distinct=pos.strides == (0,),
         group_ids=sample.group_ids,
     )
+
+
+def _weighted_ranking(
+    sample: Sample, weights: Array, positive: Array, new: Array, rows: Array, starts: Array
+) -> Ranking:
+    bounds, _, number = _blocks(new, rows)
+    lo = bounds[number]
+    counts = np.diff(np.searchsorted(lo, starts))
+    sides = []
+    for flags in (positive, ~positive):
+        mass = np.where(flags, weights, 0.0)
+        running = np.concatenate([[0.0], np.cumsum(mass)])
+        above = running[lo] - np.repeat(running[starts[:-1]], counts)
+        # Blocks are summed by themselves: a difference of running sums would not see which are empty.
+        inside = np.add.reduceat(mass, bounds[:-1])[number]
+        sides.append((np.add.reduceat(mass, starts[:-1]), above, inside))
+    (total_pos, above_pos, pos), (total_neg, above_neg, neg) = sides
+    return Ranking(
+        total_pos=total_pos,
+        total_neg=total_neg,
+        counts=counts,
+        above_pos=above_pos,
+        above_neg=above_neg,
+        pos=pos,
+        neg=neg,
+        whole=bool((weights == np.floor(weights)).all()),
+        distinct=False,
+        group_ids=sample.group_ids,
+    )
+
+
+def _blocks(new: Array, rows: Array) -> tuple[Array, Array, Array]:
+    """Bounds of all runs of equal scores; the positives that open a block; the runs that are blocks."""
+    bounds = np.append(np.flatnonzero(new), len(new))
+    number = np.cumsum(new, dtype=np.int32)[rows] - 1
+    opens = np.ones(len(number), dtype=bool)
+    np.not_equal(number[1:], number[:-1], out=opens[1:])
+    return bounds, opens, number[opens]
+
+
+def group_sizes(sample: Sample) -> Array:
+    """Rows of each group."""
+    if sample.groups is None:
+        return np.array([len(sample.scores)])
+    return np.bincount(sample.groups, minlength=sample.n_groups)
 
 
 def ratio(numerator: Array, denominator: Array) -> Array:

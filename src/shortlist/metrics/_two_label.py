@@ -23,18 +23,21 @@ from shortlist.metrics._ranking import Ranking, ratio
 Array = NDArray[Any]
 
 _LONGEST = 1 << 22
+_ABOVE_ZERO = float(np.nextafter(0.0, 1.0))
 _SHARE = {"pessimistic": 1.0, "average": 0.5, "optimistic": 0.0}
 
 
 def auc(r: Ranking, ties: str) -> Array:
-    beaten = r.of_group(r.total_neg) - r.above_neg
-    if not r.distinct:
-        beaten = r.pos * (beaten - _SHARE[ties] * r.neg)
-    return ratio(r.sum(beaten), r.total_pos * r.total_neg)
+    if r.distinct:
+        beaten = r.total_pos * r.total_neg - r.sum(r.above_neg)
+    else:
+        beaten = r.sum(r.pos * (r.of_group(r.total_neg) - r.above_neg - _SHARE[ties] * r.neg))
+    return ratio(beaten, r.total_pos * r.total_neg)
 
 
 def partial_auc(r: Ranking, ties: str, min_fpr: float, max_fpr: float) -> Array:
     """Area over the negatives ranked in (min_fpr n, max_fpr n], counted from the positives' side."""
+    r = r.upto(r.above_neg, r.of_group(max_fpr * r.total_neg))
     lo, hi = r.of_group(min_fpr * r.total_neg), r.of_group(max_fpr * r.total_neg)
     area = hi - np.clip(r.above_neg + r.neg, lo, hi)
     if not r.distinct and ties != "pessimistic":
@@ -50,15 +53,15 @@ def partial_auc(r: Ranking, ties: str, min_fpr: float, max_fpr: float) -> Array:
 
 def positives_at_top(r: Ranking, ties: str) -> Array:
     """Mass of the positives above every negative; NaN in a group that lacks a label."""
-    leading = r.above_neg == 0
-    share = np.where(r.neg == 0, 1.0, 0.0)
-    if ties == "optimistic":
-        share = np.ones_like(share)
+    r = r.upto(r.above_neg, _ABOVE_ZERO)
+    if ties == "pessimistic":
+        count = np.where(r.neg == 0, r.pos, 0.0)
     elif ties == "average":
         # Before the first of q tied negatives stand p / (q + 1) positives on average.
-        share = 1.0 / (r.neg + 1.0)
-    count = r.sum(np.where(leading, r.pos * share, 0.0))
-    return np.where((r.total_pos > 0) & (r.total_neg > 0), count, np.nan)
+        count = r.pos / (r.neg + 1.0)
+    else:
+        count = r.pos
+    return np.where((r.total_pos > 0) & (r.total_neg > 0), r.sum(count), np.nan)
 
 
 def pos_at_top(r: Ranking, ties: str) -> Array:
@@ -74,10 +77,11 @@ def p_norm_loss(r: Ranking, ties: str, p: float) -> Array:
     m = r.of_group(r.total_pos)
     below = m - r.above_pos
     # Negatives between two blocks stand above the lower block and all that follow it.
-    previous = np.concatenate([[0.0], (r.above_neg + r.neg)[:-1]])
-    previous[r.first] = 0.0
-    terms = np.maximum(r.above_neg - previous, 0.0) * _power(below / m, p)
-    tied = np.flatnonzero(r.neg > 0)
+    gap = np.empty(len(r.pos))
+    np.subtract(r.above_neg[1:], (r.above_neg if r.distinct else r.above_neg + r.neg)[:-1], out=gap[1:])
+    gap[r.heads] = r.above_neg[r.heads]
+    terms = np.maximum(gap, 0.0) * _power(below / m, p)
+    tied = np.flatnonzero(r.neg > 0) if not r.distinct else ()
     if len(tied):
         below, count = below[tied], r.pos[tied]
         scale = np.broadcast_to(m, len(r.pos))[tied]
@@ -92,8 +96,10 @@ def p_norm_loss(r: Ranking, ties: str, p: float) -> Array:
 
 def top_k(r: Ranking, ties: str, k: float | Array) -> Array:
     """Expected mass of positives among the first ``k`` places."""
-    if r.distinct:
-        return r.sum((r.above < k).astype(np.float64))
+    each = isinstance(k, np.ndarray)
+    r = r.upto(r.above, r.of_group(np.asarray(k)) if each else k)
+    if each:
+        k = r.of_group(np.asarray(k))
     if ties == "average":
         return r.sum(np.clip(k - r.above, 0.0, r.size) * (r.pos / r.size))
     skipped = r.above + r.neg if ties == "pessimistic" else r.above
@@ -112,41 +118,37 @@ def enrichment_factor(r: Ranking, ties: str, fraction: float) -> Array:
     # A hair below the product, so that 0.07 * 100 = 7.000000000000001 opens 7 places and not 8.
     k = np.maximum(np.ceil(fraction * r.total * (1 - 1e-12)), 1.0)
     k = np.minimum(k, r.total)
-    hits = top_k(r, ties, r.of_group(k))
+    hits = top_k(r, ties, k)
     return ratio(hits / k, r.total_pos / r.total)
 
 
 def winner_takes_all(r: Ranking, ties: str) -> Array:
-    top = r.above == 0
+    r = r.upto(r.above, _ABOVE_ZERO)
     if ties == "average":
         wins = r.pos / r.size
     else:
         wins = np.where(r.neg == 0, 1.0, 0.0) if ties == "pessimistic" else np.ones(len(r.pos))
-    return np.where(r.total_pos > 0, r.sum(np.where(top, wins, 0.0)), np.nan)
+    return np.where(r.total_pos > 0, r.sum(wins), np.nan)
 
 
 def reciprocal_rank(r: Ranking, ties: str) -> Array:
     """One over the place of the first positive."""
     value = np.full(r.n_groups, np.nan)
-    at = np.flatnonzero(r.first)
-    above, pos, neg = r.above[at], r.pos[at], r.neg[at]
-    group = r.group[at]
-    if ties == "average":
-        inverse = 1.0 / (above + 1.0)
-        tied = np.flatnonzero(neg > 0)
-        if len(tied):
-            inverse[tied] = _expected_inverse(above[tied], pos[tied], neg[tied])
-    else:
-        inverse = 1.0 / (above + 1.0 + (neg if ties == "pessimistic" else 0.0))
-    value[group] = inverse
+    above, pos, neg = r.above[r.heads], r.pos[r.heads], r.neg[r.heads]
+    inverse = 1.0 / (above + 1.0 + (neg if ties == "pessimistic" else 0.0))
+    tied = np.flatnonzero(neg > 0)
+    if ties == "average" and len(tied):
+        inverse[tied] = _expected_inverse(above[tied], pos[tied], neg[tied])
+    value[r.counts > 0] = inverse
     return value
 
 
 def discounted(r: Ranking, ties: str, discount: Discount, k: float | None = None) -> Array:
     """Sum over the positives of the discount of their place."""
+    if k is not None:
+        r = r.upto(r.above, k)
     if r.distinct:
-        place = r.above + 1.0
-        return r.sum(discount.at(place) if k is None else np.where(place <= k, discount.at(place), 0.0))
+        return r.sum(discount.at(r.above + 1.0))
     lo = r.above + r.neg if ties == "pessimistic" else r.above
     hi = r.above + r.pos if ties == "optimistic" else r.above + r.size
     worth = discount.between(lo, hi, k)
@@ -218,12 +220,12 @@ def _mean_power(base: Array, count: Array, scale: Array, p: float) -> Array:
     value: Array = np.empty(len(base))
     long = count > 4096
     if long.any():
-        # Euler-Maclaurin, in units of 1 / scale; its next term is below (p / 4096)^4 / 720 of the sum.
-        a, h = base[long] / scale[long], 1.0 / scale[long]
-        e = a + count[long] * h
-        total = (e ** (p + 1) - a ** (p + 1)) / ((p + 1) * h) + (a**p + e**p) / 2
-        if p > 1:
-            total += p * h * (e ** (p - 1) - a ** (p - 1)) / 12
+        # The first 64 terms as they are, the rest by Euler-Maclaurin in units of 1 / scale.
+        h = 1.0 / scale[long]
+        total = _power((base[long][:, None] + np.arange(64)) * h[:, None], p).sum(axis=1)
+        a, e = (base[long] + 64) * h, (base[long] + count[long]) * h
+        total += (e ** (p + 1) - a ** (p + 1)) / ((p + 1) * h) + (a**p + e**p) / 2
+        total += p * h * (e ** (p - 1) - a ** (p - 1)) / 12
         value[long] = total / (count[long] + 1.0)
     short = np.flatnonzero(~long)
     if len(short):

@@ -12,11 +12,12 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from shortlist.metrics import _graded, _two_label, gain, magnitude, pairs, rank_sums, roc, top
 from shortlist.metrics._discounts import make_discount
-from shortlist.metrics._input import Labels, Sample, read, relevance, two_labels
+from shortlist.metrics._input import Sample, read, relevance, two_labels
 from shortlist.metrics._ranking import (
     Empty,
     Ties,
     check_ties,
+    group_sizes,
     mean_over_groups,
     order_rows,
     ranking_of,
@@ -101,21 +102,15 @@ def evaluate(
                 return _graded.dcg(sample, worth, ties, discount, at), best
 
             _add_gains(values, gained, k)
-        found = _graded.disagreement(sample, y)
-        misranking = found.misranking(ties)
-        values["ranking_error"] = found.error(ties)
+        disagreement = _graded.disagreement(sample, y)
+        misranking = disagreement.misranking(ties)
+        values["ranking_error"] = disagreement.error(ties)
         values["spearman_rho"] = _graded.spearman_rho(sample, y, ties)
-        values["mean_absolute_difference"] = magnitude.absolute_difference(sample, y)
+        found = _magnitudes(sample, y)
     else:
         order = order_rows(sample.scores, sample.groups, sample.n_groups)
         scores, positive = sample.scores.take(order), labels.positive.take(order)
-        r = ranking_of(
-            sample,
-            positive,
-            scores,
-            None if sample.weights is None else sample.weights.take(order),
-            None if sample.groups is None else np.sort(sample.groups, kind="stable"),
-        )
+        r = ranking_of(sample, order, scores, positive)
         area = _two_label.auc(r, ties)
         misranking = 1.0 - area
         strict = _two_label.positives_at_top(r, "pessimistic")
@@ -138,13 +133,17 @@ def evaluate(
         _add_gains(values, lambda at: gain.two_label_gains(r, worths, ties, discount, at), k)
         values["ranking_error"] = (labels.high - labels.low) * misranking
         values["spearman_rho"] = pairs.two_label_spearman(r, area)
-        y = magnitude.numeric_labels(sample.y, pos_label)
-        values["mean_absolute_difference"] = _merged_difference(sample, labels, scores, positive, y)
+        if sample.weights is None:
+            found = magnitude.two_label_magnitudes(
+                group_sizes(sample), scores, positive, labels.low, labels.high
+            )
+        else:
+            found = _magnitudes(sample, magnitude.numeric_labels(sample.y, pos_label))
 
     values["pairwise_misranking"] = misranking
     values["kendall_tau"] = 1.0 - 2.0 * misranking
-    values["pearson"] = magnitude.correlation(sample, y)
-    values["mean_squared_difference"] = magnitude.squared_difference(sample, y)
+    names = ("mean_squared_difference", "mean_absolute_difference", "pearson")
+    values.update(zip(names, found, strict=True))
     return _means(values, sample.group_ids, empty)
 
 
@@ -156,13 +155,12 @@ def _add_gains(
         values["ndcg" + suffix] = ratio(values["dcg" + suffix], best)
 
 
-def _merged_difference(sample: Sample, labels: Labels, scores: Array, positive: Array, y: Array) -> Array:
-    """Sorted scores are two sorted runs of residuals, one a label, which a stable sort merges in O(n)."""
-    if sample.groups is not None or sample.weights is not None:
-        return magnitude.absolute_difference(sample, y)
-    ascending, flags = scores[::-1], positive[::-1]
-    runs = np.concatenate([ascending[~flags] - labels.low, ascending[flags] - labels.high])
-    return magnitude.sorted_absolute_difference(np.sort(runs, kind="stable"))
+def _magnitudes(sample: Sample, y: Array) -> tuple[Array, Array, Array]:
+    return (
+        magnitude.squared_difference(sample, y),
+        magnitude.absolute_difference(sample, y),
+        magnitude.correlation(sample, y),
+    )
 
 
 def _means(values: dict[str, Array], group_ids: Any, empty: str) -> dict[str, float]:

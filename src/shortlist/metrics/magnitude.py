@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.metrics._input import Sample, binary_labels, read, relevance
-from shortlist.metrics._ranking import Empty, mean_over_groups, order_rows, ratio
+from shortlist.metrics._ranking import (
+    Empty,
+    group_sizes,
+    mean_over_groups,
+    order_rows,
+    ratio,
+    segment_sum,
+)
 
 Array = NDArray[Any]
 
@@ -23,8 +30,8 @@ __all__ = [
     "mean_squared_difference",
     "numeric_labels",
     "pearson",
-    "sorted_absolute_difference",
     "squared_difference",
+    "two_label_magnitudes",
 ]
 
 
@@ -139,22 +146,14 @@ def correlation(sample: Sample, y: Array) -> Array:
 
 def absolute_difference(sample: Sample, y: Array) -> Array:
     """One value per group: sort the residuals r, then sum w r (weight before - weight after)."""
-    residual = sample.scores - y
-    if sample.groups is None and sample.weights is None:
-        return sorted_absolute_difference(np.sort(residual))
-    order = order_rows(-residual, sample.groups, sample.n_groups)
     # Centred, so that large values common to all rows do not cancel digits away.
-    r = _centred(sample, residual).take(order)
-    if sample.groups is None:
-        sizes = np.array([len(r)])
-    else:
-        sizes = np.bincount(sample.groups, minlength=sample.n_groups)
+    residual = _centred(sample, sample.scores - y)
+    if sample.groups is None and sample.weights is None:
+        return sorted_gaps(np.sort(residual)[None, :], np.array([len(residual)]))
+    order = order_rows(-residual, sample.groups, sample.n_groups)
+    r, sizes = residual.take(order), group_sizes(sample)
     starts = np.cumsum(sizes) - sizes
-    if sample.weights is None:
-        place = np.arange(1.0, len(r) + 1) * 2.0
-        place -= np.repeat(2.0 * starts + sizes + 1.0, sizes)
-        return np.asarray(2.0 * np.add.reduceat(place * r, starts) / sizes**2)
-    w = sample.weights.take(order)
+    w = np.ones(len(r)) if sample.weights is None else sample.weights.take(order)
     total = np.add.reduceat(w, starts)
     through = np.cumsum(w)
     before = through - w - np.repeat((through - w)[starts], sizes)
@@ -162,11 +161,77 @@ def absolute_difference(sample: Sample, y: Array) -> Array:
     return np.asarray(2.0 * np.add.reduceat(w * r * lead, starts) / total**2)
 
 
-def sorted_absolute_difference(r: Array) -> Array:
-    """The same for one group of rows of weight 1, residuals ascending."""
-    n = len(r)
-    r = r - r[n // 2]
-    return np.array([2.0 * np.dot(np.arange(1.0 - n, n, 2.0), r) / n**2])
+def sorted_gaps(r: Array, sizes: Array) -> Array:
+    """Mean absolute difference of each row of ``r``, whose first ``sizes`` entries ascend; the rest are 0."""
+    n = r.shape[1]
+    place = 2.0 * np.arange(n) + 1.0
+    total = np.einsum("ij,j->i", r, place) - sizes * r.sum(axis=1)
+    return np.asarray(2.0 * total / sizes**2)
+
+
+def two_label_magnitudes(
+    sizes: Array, scores: Array, positive: Array, low: float, high: float
+) -> tuple[Array, Array, Array]:
+    """Squared difference, absolute difference and correlation from scores that are sorted in their groups.
+
+    ``scores`` fall inside each group of ``sizes`` rows of weight 1.  With means and variances of the two labels
+    apart, var(s - y) = p var_1 + q var_0 + p q (mean_1 - mean_0 - (high - low))^2, p and q their shares.
+    """
+    rows = [np.flatnonzero(~positive), np.flatnonzero(positive)]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    sides = [scores.take(r) for r in rows]
+    counts = [np.diff(np.searchsorted(r, starts)) for r in rows]
+    within: Array = np.zeros(len(sizes))
+    means = []
+    for side, count in zip(sides, counts, strict=True):
+        mean, squares = _moments(side, count)
+        within, means = within + squares, [*means, mean]
+    share = counts[0] * (counts[1] / sizes**2)
+    apart, step = means[1] - means[0], high - low
+    squared = 2.0 * (within / sizes + share * (apart - step) ** 2)
+    spread = within / sizes + share * apart**2
+    covariance = share * apart * step
+    correlated = ratio(covariance, np.sqrt(np.where(spread > 0, spread, 1.0) * share) * step)
+    # One value for each group close to its residuals, which keeps digits when scores are far from 0.
+    centre = means[0] - low + counts[1] / sizes * (apart - step)
+    residuals = scores - np.where(positive, high, low)
+    residuals -= centre if len(sizes) == 1 else np.repeat(centre, sizes)
+    if len(sizes) == 1:
+        # Two sorted runs, one a label: a stable sort merges them in O(n).
+        runs = np.concatenate([residuals[rows[1]][::-1], residuals[rows[0]][::-1]])
+        absolute = sorted_gaps(np.sort(runs, kind="stable")[None, :], sizes)
+    else:
+        absolute = _sorted_by_size(residuals, sizes, starts)
+    return squared, absolute, correlated
+
+
+def _moments(values: Array, counts: Array) -> tuple[Array, Array]:
+    """Mean and sum of squared deviations of consecutive stretches; 0 of an empty one."""
+    some = np.maximum(counts, 1)
+    shift = np.zeros(len(counts))
+    filled = counts > 0
+    shift[filled] = values[(np.cumsum(counts) - counts)[filled]]
+    moved = values - (shift if len(counts) == 1 else np.repeat(shift, counts))
+    mean = segment_sum(moved, counts) / some
+    squares = segment_sum(np.square(moved), counts) - some * mean**2
+    return shift + mean, np.maximum(squares, 0.0)
+
+
+def _sorted_by_size(residuals: Array, sizes: Array, starts: Array) -> Array:
+    """Groups of like size are rows of one matrix, padded at most twofold, and sorted by one call."""
+    result = np.empty(len(sizes))
+    scale = np.frexp(sizes.astype(np.float64))[1]
+    for level in np.unique(scale):
+        chosen = np.flatnonzero(scale == level)
+        length = sizes[chosen]
+        filled = np.arange(length.max()) < length[:, None]
+        inside = np.repeat(scale == level, sizes) if len(chosen) < len(sizes) else slice(None)
+        table = np.full(filled.shape, np.inf)
+        table[filled] = residuals[inside]
+        table.sort(axis=1)
+        table[~filled] = 0.0
+        result[chosen] = sorted_gaps(table, length)
+    return result
 
 
 def _centred(sample: Sample, values: Array) -> Array:
