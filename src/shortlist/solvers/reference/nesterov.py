@@ -40,7 +40,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import wrightomega
 
 from shortlist.projections import box_simplex_pair, simplex_pair
@@ -201,7 +200,8 @@ def _square(x: Array) -> float:
 
 
 def _frobenius(X: Any) -> float:
-    square = np.dot(X.data, X.data) if sparse.issparse(X) else np.einsum("ij,ij->", X, X)
+    entries: Any = X.data if hasattr(X, "tocsr") else None
+    square = np.dot(entries, entries) if entries is not None else np.einsum("ij,ij->", X, X)
     return 1.001 * float(np.sqrt(square))  # not less than the norm, in float32 too
 
 
@@ -262,8 +262,10 @@ def _proximal_step(
 
 def _resolve(loss: Surrogate, x: Array, kappa: Array) -> Array:
     """The z with z + kappa l'(z) = x, elementwise, for the logistic and the exponential surrogate."""
+    z: Array
     if loss.name == "exponential":  # y = kappa e^z satisfies y + log y = x + log kappa
-        return x - np.asarray(wrightomega(x + np.log(kappa)))
+        z = x - wrightomega(x + np.log(kappa))
+        return z
     low, high = x - kappa, x.copy()
     z = np.clip(0.0, low, high)
     for _ in range(60):
