@@ -1,1 +1,6 @@
+"""What a user fits: scikit-learn estimators over the solvers."""
 
+from shortlist.estimators.quantile import PatMat, TauFPL
+from shortlist.estimators.top import InfinitePush, SparseInfinitePush, TopPush, TopPushK
+
+__all__ = ["InfinitePush", "PatMat", "SparseInfinitePush", "TauFPL", "TopPush", "TopPushK"]

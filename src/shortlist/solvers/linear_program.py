@@ -13,11 +13,11 @@ Its dual,
                 sum(alpha in g) = sum(beta in g)                for every group g,
                 |sum_i alpha_i x_i - sum_j beta_j x_j|_k <= 1   for every feature k,
 
-says what may be left out.  A negative that is left out has beta_j = 0 and is wanted when its score passes the
-threshold; a feature that is left out has w_k = 0 and is wanted when its dual constraint is broken.  So the
-master program starts with one negative a group and a few features, and HiGHS goes on from its last basis
-after each addition.  The master is the dual, because its basis has one row a feature held and one a group, however
-many positives there are: they are only variables in a box.  w and t are its multipliers.
+says what may be left out.  A negative that is left out has beta_j = 0 and is wanted when its score passes
+the threshold; a feature that is left out has w_k = 0 and is wanted when its dual constraint is broken.  So
+the master program starts with one negative a group and a few features, and HiGHS goes on from its last
+basis after each addition.  The master is the dual, because its basis has one row a feature held and one a
+group, however many positives there are: they are only variables in a box.  w and t are its multipliers.
 
 Certificate: any w has a primal value over all rows; any alpha, beta >= 0 with equal sums become feasible for
 all features when divided by max(1, max_k |.|_k), and their sum(alpha) is then a lower bound.
@@ -178,7 +178,9 @@ def _times(X: Any, dual: Array) -> Array:
 def _column_scales(X: Any) -> Array:
     """The largest entry of each column, by size; 1 for a column of zeros."""
     ends = [X.max(axis=0), X.min(axis=0)]
-    high, low = (np.asarray(e.todense() if sparse.issparse(e) else e, dtype=np.float64).ravel() for e in ends)
+    high, low = (
+        np.asarray(e.toarray() if hasattr(e, "toarray") else e, dtype=np.float64).ravel() for e in ends
+    )
     scales = np.maximum(high, -low)
     return np.where(scales > 0, scales, 1.0)
 
@@ -208,8 +210,8 @@ class _Master:
     """The dual, restricted to some negatives and some features, in one HiGHS object.
 
     Variables: alpha (a positive each), then beta of the negatives held.  Rows: the balance of each group,
-    then the features held.  The tolerances of HiGHS are absolute, so each column of X is divided by its largest
-    entry, and the unit of alpha and beta is small enough to see their limits u_i and 1 / scale.
+    then the features held.  The tolerances of HiGHS are absolute, so each column of X is divided by its
+    largest entry, and the unit of alpha and beta is small enough to see their limits u_i and 1 / scale.
     """
 
     def __init__(self, X: Any, risk: TopRisk, C: float) -> None:
@@ -218,7 +220,7 @@ class _Master:
         self.negatives = np.zeros(0, dtype=np.intp)
         m = len(risk.positives)
         self._unit = max(1.0 / (float(risk.positive_weights.min()) * C), 1e-3 * float(self._scales.max()))
-        self._lp = lp = highspy.Highs()
+        self._lp = lp = highspy.Highs()  # type: ignore[no-untyped-call]
         lp.silent()
         for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             lp.setOptionValue(option, _FEASIBILITY)
@@ -258,7 +260,7 @@ class _Master:
 
     def _block(self, rows: Array, features: Array) -> Any:
         """The scaled entries of X at some rows and features."""
-        block = self._X[rows][:, features] if sparse.issparse(self._X) else self._X[np.ix_(rows, features)]
+        block = self._X[rows][:, features] if hasattr(self._X, "tocsr") else self._X[np.ix_(rows, features)]
         return sparse.csr_array(block, dtype=np.float64) @ sparse.diags_array(1 / self._scales[features])
 
     def add_features(self, features: Array) -> None:

@@ -1,0 +1,100 @@
+"""Sections of docstrings that estimators share, written once and filled in when a class is made."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+__all__ = ["fill_doc"]
+
+Estimator = TypeVar("Estimator", bound=type)
+
+_SECTIONS = {
+    "C": """\
+C : float, default=1.0
+    Weight of the risk against the penalty. The risk is a mean, so C does not depend on the number of rows.
+    Smaller is more regularised; tune it on held-out data.""",
+    "loss": """\
+loss : {'squared_hinge', 'hinge', 'logistic', 'exponential'}, default='squared_hinge'
+    Surrogate of "the positive is not above the threshold".""",
+    "kernel": """\
+kernel : None, str, callable, kernel object or list, default=None
+    None is linear. Names: 'rbf', 'laplacian', 'polynomial', 'tanimoto', 'precomputed'; see
+    `shortlist.features.feature_map` for all that is accepted, sums included.
+gamma : float, 'scale', 'auto' or None, default=None
+    Width of the named kernels; of 'rbf' exp(-gamma |x-x'|^2).
+scales : sequence of float, optional
+    Widths sigma of a sum of Gaussians exp(-|x-x'|^2 / (2 sigma^2)).
+degree : int, default=3
+    Of 'polynomial'.
+coef0 : float, default=1.0
+    Of 'polynomial'.
+kernel_params : dict, optional
+    Keyword arguments of a callable kernel.
+n_landmarks : int, 'all' or None, default=None
+    Rows that stand for all in a kernel; None is exact up to 2,000 distinct rows.""",
+    "stopping": """\
+tol : float, default=1e-4
+    Relative duality gap at which the solver stops.
+max_iter : int or None, default=None
+    Largest number of steps of the solver; None leaves it to the solver.""",
+    "tail": """\
+warm_start : bool, default=False
+    Start from the last fit's solution where its shape allows.
+verbose : int, default=0
+    Log every so many steps at level INFO to the logger ``shortlist``.""",
+    "random_state": """\
+random_state : int, RandomState, Generator or None, default=None
+    Seed of the choice of landmarks; nothing else is random.""",
+    "attributes": """\
+coef_ : ndarray of shape (1, n_components)
+    Weights of the features, or of the kernel's feature map.
+intercept_ : ndarray of shape (1,)
+    Minus the threshold; of several thresholds minus their mean, weighted by the positives of each group.
+thresholds_ : dict
+    What a positive had to beat, by group id; groups with rows of one class only have none. Without groups the
+    one key is None.
+certificate_ : Certificate
+    Objective, proven lower bound, gap, and whether the gap met ``tol``.
+objective_ : Objective
+    The problem that was solved.
+n_iter_ : int
+    Steps of the solver.
+classes_ : ndarray of shape (2,)
+    ``classes_[1]``, the label that sorts last, is the positive: it belongs at the top.
+support_ : ndarray of int
+    Training rows with a dual variable other than 0.
+dual_coef_ : ndarray of shape (1, n_support)
+    Their dual variables: alpha_i of positives, -beta_j of negatives.
+n_support_ : ndarray of shape (2,)
+    Support rows of each class.
+feature_map_ : FeatureMap
+    The fitted feature map.
+n_features_in_ : int
+    Columns of X in fit.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where X was a frame with string names.""",
+    "overfits": """\
+The maximum of many scores is a noisy target. On small or noisy data the weights that put most positives
+above every training negative are often not those that do so on new rows: prefer strong regularisation (a
+small C), and compare with `TauFPL`, whose threshold averages the highest share tau of the negatives and whose
+tau can be tuned.
+
+If the mean of the positives lies within the convex hull of the negatives, the optimum is w = 0 whatever C,
+and nothing is ranked: fit says so with a `DegenerateOptimumWarning`. A larger tau, more features, or a kernel
+help.""",
+}
+
+
+def fill_doc(cls: Estimator) -> Estimator:
+    """Replace each line ``{name}`` of the class's docstring by the shared section, at its indentation."""
+    lines = []
+    for line in (cls.__doc__ or "").splitlines():
+        word = line.strip()
+        section = _SECTIONS.get(word[1:-1]) if word.startswith("{") and word.endswith("}") else None
+        if section is None:
+            lines.append(line)
+        else:
+            indent = line[: len(line) - len(line.lstrip())]
+            lines.extend(indent + part if part else part for part in section.splitlines())
+    cls.__doc__ = "\n".join(lines)
+    return cls

@@ -1,0 +1,15 @@
+"""Warnings that Shortlist gives, each with a type of its own so that it can be caught or turned into an error."""
+
+from __future__ import annotations
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = ["ConvergenceWarning", "DegenerateOptimumWarning"]
+
+
+class DegenerateOptimumWarning(UserWarning):
+    """The optimum of the problem is w = 0: every row has the same score and nothing is ranked.
+
+    Under the ``max`` threshold this is so, whatever C, as soon as the mean of the positives lies among the
+    negatives (in their convex hull).
+    """
