@@ -50,7 +50,7 @@ def aatp_candidate(X, y, row, C, *, weights=None, weighting="classes"):
 
 
 def aatp(X, y, tau, C, *, weights=None, weighting="classes", rounding=1e-6):
-    """Every candidate solved: (values, violations), one a row; violation 0 means that the row is the quantile."""
+    """Every candidate solved: (values, violations), one a row; violation 0: the row is the quantile."""
     weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
     values, violations = np.full(len(y), np.inf), np.full(len(y), np.inf)
     for row in np.flatnonzero(weights > 0):

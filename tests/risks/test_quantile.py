@@ -19,9 +19,7 @@ def problem(seed, loss, tau=0.2, theta=1.0, n=30, n_groups=3):
     y[:n_groups], groups[:n_groups] = True, np.arange(n_groups)
     y[n_groups : 2 * n_groups], groups[n_groups : 2 * n_groups] = False, np.arange(n_groups)
     weights = rng.integers(1, 4, size=n).astype(float)
-    risk = PatMatRisk.from_labels(
-        y, surrogate(loss), tau, theta=theta, groups=groups, sample_weight=weights
-    )
+    risk = PatMatRisk.from_labels(y, surrogate(loss), tau, theta=theta, groups=groups, sample_weight=weights)
     return risk, rng
 
 
@@ -136,7 +134,9 @@ def test_weak_duality(seed, loss, tau, theta, C):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(LOSSES), st.sampled_from([0.02, 0.5]), st.sampled_from([0.5, 4.0]))
+@given(
+    st.integers(0, 10**6), st.sampled_from(LOSSES), st.sampled_from([0.02, 0.5]), st.sampled_from([0.5, 4.0])
+)
 def test_the_multiplier_is_the_best_one(seed, loss, tau, theta):
     risk, rng = problem(seed, loss, tau, theta)
     _, beta = random_dual(risk, rng, 3.0, 1.0)

@@ -13,8 +13,9 @@ pass.
 feasible in the dual, and Fenchel's equality holds in every term: the gap is exactly 1/2 ||grad F(w)||^2.
 The reported bound is evaluated from the dual itself.
 
-**Hinge.**  It has no Hessian: solved as a sequence of smoothed hinges of falling width, each warm-started by
-the last, until the duality gap *of the hinge problem* is below the tolerance; slopes of the smoothed hinge
+**Hinge.**  It has no Hessian.  Where matrices of d x d are formed, an interior-point method
+(``patmat_hinge``) solves it; elsewhere a sequence of smoothed hinges of falling width, each warm-started by
+the last, until the duality gap *of the hinge problem* is below the tolerance: slopes of the smoothed hinge
 are feasible in the hinge's dual.
 """
 
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from shortlist.risks.quantile import PatMatPoint, PatMatRisk, SmoothedHinge
+from shortlist.solvers.patmat_hinge import patmat_hinge
 from shortlist.solvers.scatter import Products
 from shortlist.solvers.solution import Certificate, Solution
 
@@ -56,7 +58,8 @@ class _Iterate:
     @property
     def gap(self) -> float:
         """Of a smooth loss."""
-        return float(self.gradient @ self.gradient) / 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(self.gradient @ self.gradient) / 2
 
 
 def solve_patmat(
@@ -132,10 +135,17 @@ def solve_patmat(
     w = np.zeros(X.shape[1]) if start is None else np.asarray(start, dtype=np.float64)
     if risk.surrogate.smooth:
         at, dual = solver.smooth(risk, w, tol, callback)
-        primal, thresholds = at.value, at.point.thresholds
     else:
-        at, dual, primal = solver.hinge(risk, w, tol, callback)
-        thresholds = risk.thresholds(at.scores)
+        at = solver.at(risk, np.zeros(X.shape[1]))
+        if solver.balanced(at):
+            dual = -C * at.point.gradient
+        elif _forms(X.shape[1], risk.n_groups):
+            w, dual, solver.n_iter = patmat_hinge(data, risk, C, tol, max_iter, callback)
+            at = solver.at(risk, w)
+        else:
+            w, dual = solver.hinge(risk, w, tol, callback)
+            at = solver.at(risk, w)
+    w, primal, thresholds = at.w, at.value, at.point.thresholds
     bound = _bound(data, risk, C, dual)
     certificate = Certificate.of(
         primal,
@@ -146,7 +156,7 @@ def solve_patmat(
         seconds=time.perf_counter() - began,
     )
     log.debug("Pat&Mat: %s", certificate)
-    return Solution(at.w.astype(data.dtype), thresholds, certificate, dual)
+    return Solution(w.astype(data.dtype), thresholds, certificate, dual)
 
 
 def _check(X: Any, risk: PatMatRisk, C: float, tol: float, max_iter: int, start: Array | None) -> None:
@@ -161,6 +171,11 @@ def _check(X: Any, risk: PatMatRisk, C: float, tol: float, max_iter: int, start:
         raise ValueError(f"the risk names row {last}, X has {X.shape[0]} rows: build both from the same data")
     if start is not None and (np.shape(start) != (X.shape[1],) or not np.all(np.isfinite(start))):
         raise ValueError(f"start must hold {X.shape[1]} finite numbers, one a column of X")
+
+
+def _forms(d: int, n_groups: int) -> bool:
+    """Whether to form d x d matrices."""
+    return n_groups <= d <= DIRECT_COLUMNS
 
 
 def _bound(data: Products, risk: PatMatRisk, C: float, dual: Array) -> float:
@@ -180,14 +195,11 @@ class _Newton:
         self, risk: PatMatRisk, w: Array, tol: float, callback: Callback | None = None
     ) -> tuple[_Iterate, Array]:
         """Minimise F to a relative gap ``tol``."""
-        at = self._at(risk, w)
-        if not np.isfinite(at.gap):  # a hopeless start: from w = 0 every loss is finite
-            at = self._at(risk, np.zeros_like(w))
-        if not np.isfinite(at.gap):
-            raise ValueError(
-                "products of X with its rows overflow: scale the features to moderate size first"
-            )
-        if self._balanced(at):
+        if w.any():
+            at = self.at(risk, w)
+        if not w.any() or not np.isfinite(at.gap):  # a hopeless start: from w = 0 every loss is finite
+            at = self.at(risk, np.zeros_like(w))
+        if self.balanced(at):
             return at, -self.C * at.point.gradient
         fresh, first = True, self.n_iter
         while self.n_iter < self.max_iter:
@@ -195,7 +207,7 @@ class _Newton:
             if at.gap <= tol * abs(at.value) and self.n_iter > first:
                 if fresh:
                     break
-                at, fresh = self._at(risk, at.w, at.point.thresholds), True
+                at, fresh = self.at(risk, at.w, at.point.thresholds), True
                 continue
             self.n_iter += 1
             moved = self._step(risk, at)
@@ -205,35 +217,32 @@ class _Newton:
             if callback is not None:
                 callback(self.n_iter, at.value, at.value - at.gap)
         if not fresh:
-            at = self._at(risk, at.w, at.point.thresholds)
+            at = self.at(risk, at.w, at.point.thresholds)
         return at, -self.C * at.point.gradient
 
-    def hinge(
-        self, risk: PatMatRisk, w: Array, tol: float, callback: Callback | None
-    ) -> tuple[_Iterate, Array, float]:
+    def hinge(self, risk: PatMatRisk, w: Array, tol: float, callback: Callback | None) -> tuple[Array, Array]:
         """Smoothed hinges of falling width, until the hinge's own gap is small."""
         width, asked = 1.0, 0.1
-        best: _Iterate | None = None
-        bound, primal, dual = -np.inf, np.inf, np.zeros(0)
+        bound, primal, dual, best = -np.inf, np.inf, np.zeros(0), w
         while True:
             at, candidate = self.smooth(risk.with_surrogate(SmoothedHinge(width)), w, asked)
             w = at.w
             value = float(w @ w) / 2 + self.C * risk.value(at.scores)
             v = w - at.gradient  # X' dual, without a pass
             paid = risk.conjugate(candidate[risk.top.positives], -candidate[risk.top.negatives], self.C)
-            if best is None or value < primal:
-                best, primal = at, value
+            if value < primal:
+                primal, best = value, w
             if -float(v @ v) / 2 - paid > bound:
                 bound, dual = -float(v @ v) / 2 - paid, candidate
             if callback is not None:
                 callback(self.n_iter, primal, bound)
             gap = (primal - bound) / max(abs(primal), np.finfo(float).tiny)
             if gap <= tol or self.n_iter >= self.max_iter or width < 1e-13:
-                return best, dual, primal
+                return best, dual
             width *= 0.2
             asked = max(0.03 * min(gap, 1.0), 0.1 * tol)
 
-    def _at(self, risk: PatMatRisk, w: Array, thresholds: Array | None = None) -> _Iterate:
+    def at(self, risk: PatMatRisk, w: Array, thresholds: Array | None = None) -> _Iterate:
         w = w.astype(self.data.dtype).astype(np.float64)  # the coefficients that will be returned
         return self._about(risk, w, self.data.forward(w), thresholds)
 
@@ -243,8 +252,10 @@ class _Newton:
             gradient = w + self.data.back(self.C * point.gradient)
             return _Iterate(w, scores, point, float(w @ w) / 2 + self.C * point.value, gradient)
 
-    def _balanced(self, at: _Iterate) -> bool:
+    def balanced(self, at: _Iterate) -> bool:
         """Whether w = 0 is the optimum, up to the rounding of X' v."""
+        if not np.isfinite(at.gap):
+            raise ValueError("products with X overflow: scale the features to a moderate size first")
         if at.w.any():
             return False
         X = self.data.X
@@ -279,8 +290,7 @@ class _Newton:
         return None
 
     def _direction(self, risk: PatMatRisk, at: _Iterate) -> Array:
-        d = len(at.w)
-        if d <= DIRECT_COLUMNS and risk.n_groups <= d:
+        if _forms(len(at.w), risk.n_groups):
             factor = cho_factor(self._hessian(risk, at.point), overwrite_a=True, check_finite=False)
             return np.asarray(-cho_solve(factor, at.gradient, check_finite=False))
         return self._conjugate_gradients(risk, at)

@@ -38,8 +38,8 @@ def scatter(X: Any, h: Array) -> Array:
         block: Any = X[take[0] : take[-1] + 1] if everything else X[take]
         root = np.sqrt(h[take])
         if not isinstance(block, np.ndarray):
-            half = sp.csr_array(block.multiply(root[:, None]))
-            total += (half.T @ half).toarray()
+            scaled = sp.csr_array(block.multiply(root[:, None]))
+            total += (scaled.T @ scaled).toarray()
         else:
             half = root[:, None] * block
             total += half.T @ half
