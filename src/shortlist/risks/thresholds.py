@@ -84,6 +84,6 @@ class TailMean(Threshold):
 
     def caps(self, weights: Array) -> Array:
         total = float(weights.sum(dtype=np.float64))
-        # A hair below the product: 0.1 * 30 is 3.0000000000000004 in binary, and must count 3.
+        # A hair below the product: 0.07 * 100 is 7.000000000000001 in binary, and must count 7.
         k = max(1.0, float(np.ceil(self.tau * total * (1 - 1e-12))))
         return weights / min(k, total)
