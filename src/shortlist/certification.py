@@ -1,15 +1,17 @@
 """``certify``: recompute what a fitted model claims, by code that shares no mathematics with the solvers.
 
-Everything is written anew from the definitions in plain NumPy and in double precision: the scores, the thresholds,
-the losses and their conjugates, and the lower bound from the model's dual variables.  For the penalty 1/2 ||w||^2,
-positives i with u_i = C a_i, and negatives j of the same group,
+Everything is written anew from the definitions in plain NumPy and in double precision: the scores, the
+thresholds, the losses and their conjugates, and the lower bound from the model's dual variables.  For the
+penalty 1/2 ||w||^2, positives i with u_i = C a_i, and negatives j of the same group,
 
-    objective   P(w)           = 1/2 ||w||^2 + sum_i u_i l(t_g - w.x_i),
-    bound       D(alpha, beta) = -1/2 ||sum_i alpha_i x_i - sum_j beta_j x_j||^2 - sum_i u_i l*(alpha_i / u_i),
+    objective  P(w) = 1/2 ||w||^2 + sum_i u_i l(t_g - w.x_i),
+    bound      D(alpha, beta) = -1/2 ||w_dual||^2 - sum_i u_i l*(alpha_i / u_i),
+               w_dual = sum_i alpha_i x_i - sum_j beta_j x_j,
 
 and D <= min P for every alpha, beta >= 0 that have equal sums in each group and keep below the caps of the
-threshold's average.  The model's dual variables are first made to satisfy that to the letter, so the bound holds
-whatever the model says: wrong coefficients raise P, wrong dual variables lower D, and either opens a gap.
+threshold's average.  The model's dual variables are first made to satisfy that to the letter, so the bound
+holds whatever the model says: wrong coefficients raise P, wrong dual variables lower D, and either opens a
+gap.
 """
 
 from __future__ import annotations
@@ -94,10 +96,9 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
     Certificate
         ``n_iter`` is 0, ``tolerance`` the model's.
 
-    Notes
-    -----
-    The feature map of a kernel is taken as fitted; what is certified is the optimisation upon it. For `PatMat` the
-    certificate covers the convex problem whose threshold solves mean_j l(theta (s_j - t)) = tau, not the quantile.
+    Notes ----- The feature map of a kernel is taken as fitted; what is certified is the optimisation upon
+    it. For `PatMat` the certificate covers the convex problem whose threshold solves mean_j l(theta (s_j -
+    t)) = tau, not the quantile.
 
     Examples
     --------
@@ -151,9 +152,7 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
     )
 
 
-def _members(
-    model: Any, n_rows: int, y: Any, groups: Any, sample_weight: Any, C: float
-) -> list[_Group]:
+def _members(model: Any, n_rows: int, y: Any, groups: Any, sample_weight: Any, C: float) -> list[_Group]:
     """The groups that hold both classes, from the raw arguments of fit."""
     y = np.asarray(y).ravel()
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -179,7 +178,8 @@ def _dual_of(model: Any, n_rows: int) -> Array:
     support = model.support_
     if len(support) and support.max() >= n_rows:
         raise ValueError(
-            f"the model was fitted on at least {support.max() + 1} rows, X has {n_rows}: certify needs what fit was given"
+            f"the model was fitted on at least {support.max() + 1} rows, X has {n_rows}: "
+            "certify needs what fit was given"
         )
     dual = np.zeros(n_rows)
     dual[support] = model.dual_coef_[0]
@@ -196,7 +196,7 @@ def _caps(v: Array, problem: Any) -> Array | None:
         k = max(1.0, np.ceil(problem.amount * v.sum() * (1 - 1e-12)))
     else:
         raise ValueError(f"there is no certificate for the threshold {problem.threshold!r}")
-    return v / min(k, v.sum())
+    return np.asarray(v / min(k, float(v.sum())))
 
 
 def _threshold(s: Array, v: Array, problem: Any, loss: _Loss) -> float:
@@ -206,7 +206,7 @@ def _threshold(s: Array, v: Array, problem: Any, loss: _Loss) -> float:
 
         def excess(t: float) -> float:
             with np.errstate(over="ignore"):
-                return float(min(share @ loss.value(theta * (s - t)), 1e300)) - tau
+                return min(float(share @ loss.value(theta * (s - t))), 1e300) - float(tau)
 
         low = high = float(s.max())
         step = 1.0 / theta
@@ -240,7 +240,7 @@ def _balanced(beta: Array, total: float, v: Array, problem: Any) -> Array:
         room = caps - share
         if share.sum() < 1 and room.sum() > 0:
             share += room * min(1.0, (1.0 - share.sum()) / room.sum())
-    return total * share
+    return np.asarray(total * share)
 
 
 def _price_of_quantile(beta: Array, above: Array, v: Array, problem: Any, loss: _Loss) -> float:

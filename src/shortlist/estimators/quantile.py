@@ -10,14 +10,12 @@ from shortlist.estimators._base import Objective, Outcome, TopClassifier, warm
 from shortlist.estimators._docs import fill_doc
 from shortlist.estimators._tau import smallest_tau
 from shortlist.estimators._validation import TrainingRows, check_choice, check_number
-from shortlist.estimators.top import risk_of
+from shortlist.estimators.top import push, risk_of
 from shortlist.risks.quantile import PatMatRisk
 from shortlist.risks.surrogates import SURROGATES, surrogate
 from shortlist.risks.thresholds import TailMean
-from shortlist.solvers.degenerate import is_degenerate
 from shortlist.solvers.patmat import solve_patmat
 from shortlist.solvers.solution import Solution
-from shortlist.solvers.working_set import solve_top
 
 __all__ = ["PatMat", "TauFPL"]
 
@@ -123,11 +121,13 @@ class TauFPL(TopClassifier):
     def _solve(self, X: Any, rows: TrainingRows, start: Solution | None) -> Outcome:
         tau = self._smallest_tau(X, rows) if self.tau == "auto" else float(self.tau)
         risk = risk_of(rows, self.loss, TailMean(tau))
-        solution = solve_top(X, risk, float(self.C), start=warm(start, X), **self._stopping())
+        solution = push(self, X, risk, start)
         objective = Objective("l2", float(self.C), self.loss, "tail_mean", tau)
         return Outcome.of(solution, objective, risk, tau_=tau)
 
     def _smallest_tau(self, X: Any, rows: TrainingRows) -> float:
+        from shortlist.solvers.degenerate import is_degenerate
+
         risk = risk_of(rows, self.loss, TailMean(1.0))
         total = np.bincount(risk.negative_groups, weights=risk.negative_weights).max()
         return smallest_tau(

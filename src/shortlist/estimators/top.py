@@ -26,6 +26,15 @@ def risk_of(rows: TrainingRows, loss: str, threshold: Threshold) -> TopRisk:
     )
 
 
+def push(estimator: TopClassifier, X: Any, risk: TopRisk, start: Solution | None) -> Solution:
+    """The working-set solver, with the estimator's parameters."""
+    arguments = estimator._stopping()
+    report = arguments.pop("callback")
+    if report is not None:
+        arguments["callback"] = lambda state: report(state["n_iter"], state["primal"], state["bound"])
+    return solve_top(X, risk, float(estimator.C), start=warm(start, X), **arguments)
+
+
 @fill_doc
 class TopPush(TopClassifier):
     """Push as many positives as possible above the best negative.
@@ -125,7 +134,7 @@ class TopPush(TopClassifier):
         if self.solver == "nesterov":
             solution = solve_nesterov(X, risk, float(self.C), **self._stopping())
         else:
-            solution = solve_top(X, risk, float(self.C), start=warm(start, X), **self._stopping())
+            solution = push(self, X, risk, start)
         return Outcome.of(solution, objective, risk)
 
 
@@ -218,7 +227,7 @@ class InfinitePush(TopClassifier):
         if self.solver == "gradient_projection":
             solution = solve_gradient_projection(X, risk, float(self.C), **self._stopping())
         else:
-            solution = solve_top(X, risk, float(self.C), start=warm(start, X), **self._stopping())
+            solution = push(self, X, risk, start)
         return Outcome.of(solution, objective, risk)
 
 
@@ -314,7 +323,7 @@ class TopPushK(TopClassifier):
 
     def _solve(self, X: Any, rows: TrainingRows, start: Solution | None) -> Outcome:
         risk = risk_of(rows, self.loss, MeanOfLargest(float(self.k)))
-        solution = solve_top(X, risk, float(self.C), start=warm(start, X), **self._stopping())
+        solution = push(self, X, risk, start)
         objective = Objective("l2", float(self.C), self.loss, "mean_of_largest", float(self.k))
         return Outcome.of(solution, objective, risk)
 
