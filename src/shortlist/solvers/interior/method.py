@@ -1,0 +1,259 @@
+"""Infeasible-start primal-dual interior point steps for the top family on a working set of negatives.
+
+    minimise over w, b:   1/2 ||w||^2 + sum_i u_i l(theta(b) - x_i.w)   subject to the block of negatives,
+
+Mehrotra's predictor and corrector with one factorisation a step.  Primal and dual steps differ; the primal one is
+halved until the merit function (objective, barrier and an exact penalty on the residual of the newcomers) does not
+rise.  Should the corrected direction fail that test, the plain Newton direction, which is one of descent, is taken.
+
+The positives are all there, the negatives are those that the caller has added so far; the caller reads ``bound`` (the
+dual value, valid for the whole problem) and ``primal`` (the objective on the working set alone) after each step.
+
+References
+----------
+Mehrotra, S. (1992). On the implementation of a primal-dual interior point method. SIAM J. Optim. 2(4).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shortlist.risks.top import TopRisk
+from shortlist.solvers.interior.negatives import CappedBlock, MaximumBlock
+from shortlist.solvers.interior.newton_system import NewtonSystem, choose_system
+from shortlist.solvers.interior.positives import positive_block
+from shortlist.solvers.rows import Rows
+
+Array = NDArray[Any]
+
+__all__ = ["InteriorPoint", "feasible_beta"]
+
+TO_BOUNDARY = 0.99
+
+
+def feasible_beta(beta: Array, lam: Array, groups: Array, caps: Array | None) -> Array:
+    """Scale multipliers so that each group sums to ``lam`` and none exceeds its cap; the dual then is feasible."""
+    n_groups = len(lam)
+    if caps is None:
+        sums = np.bincount(groups, weights=beta, minlength=n_groups)
+        scaled = beta * (lam / np.maximum(sums, 1e-300))[groups]
+    else:
+        limit = caps * lam[groups]
+        scaled = np.minimum(beta, limit)
+        for _ in range(60):
+            sums = np.bincount(groups, weights=scaled, minlength=n_groups)
+            missing = lam - sums
+            if np.all(np.abs(missing) <= 1e-15 * np.maximum(lam, 1e-300)):
+                break
+            over = missing < 0
+            room = np.bincount(groups, weights=limit - scaled, minlength=n_groups)
+            # Down: scale all.  Up: close the same share of every row's room, which cannot overshoot.
+            shrink = np.where(over, lam / np.maximum(sums, 1e-300), 1.0)[groups]
+            grow = np.where(over, 0.0, np.minimum(missing / np.maximum(room, 1e-300), 1.0))[groups]
+            scaled = scaled * shrink + (limit - scaled) * grow
+    return np.asarray(scaled)
+
+
+class InteriorPoint:
+    """State and steps; see the module.
+
+    Attributes
+    ----------
+    w : (d,) array
+    theta : (n_groups,) array
+        Thresholds that the positives are held against.
+    members : int array
+        Positions, among the risk's negatives, of the working rows.
+    bound : float
+        Largest dual value so far, with ``alpha`` and ``beta`` that attain it.
+    primal : float
+        Objective on the working set, and ``inf`` while its residual is large.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        risk: TopRisk,
+        C: float,
+        positives: Rows,
+        negatives: Rows,
+        w: Array,
+        theta: Array,
+        mu: float,
+    ) -> None:
+        self.X, self.risk, self.C = X, risk, C
+        self.rows, self.negative_rows = positives, negatives
+        self.groups = risk.positive_groups
+        self.u = C * risk.positive_weights
+        self.w = w
+        self.members = np.empty(0, dtype=np.intp)
+        self.scores = positives.dot(w)
+        z = theta[self.groups] - self.scores
+        omega = risk.positive_weights * len(self.u)
+        self.mu_start = mu
+        self.positive = positive_block(risk.surrogate, self.u, omega, z, mu)
+        lam = self._sum(self.positive.alpha())
+        self.block: MaximumBlock | CappedBlock = (
+            MaximumBlock(theta) if risk.caps is None else CappedBlock(theta, np.maximum(lam, 1e-8 * C))
+        )
+        if risk.caps is not None:
+            # Caps that sum to one (the mean of all) leave no interior; they get a hair of room, which the certificate,
+            # computed from the caps themselves, does not.
+            total = np.bincount(risk.negative_groups, weights=risk.caps, minlength=risk.n_groups)
+            self.caps = risk.caps * np.where(total < 1 + 1e-9, 1 + 1e-9, 1.0)[risk.negative_groups]
+        self.bound, self.alpha, self.beta = -np.inf, np.zeros_like(z), np.empty(0)
+        self.bound_members = self.members
+        self.stalled = False
+        self.system: NewtonSystem | None = None
+
+    def _sum(self, alpha: Array) -> Array:
+        return np.bincount(self.groups, weights=alpha, minlength=self.risk.n_groups)
+
+    def mu(self) -> float:
+        """Mean complementarity."""
+        pairs = self.positive.count + self.block.count
+        return (self.positive.complementarity() + self.block.complementarity()) / max(pairs, 1e-300)
+
+    # -- the working set ---------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        which: Array,
+        scores: Array,
+        least_slack: Array,
+        mu: float,
+        *,
+        first: bool = False,
+        beta: Array | None = None,
+    ) -> None:
+        """Let negatives ``which`` (positions among the risk's negatives) with these scores join."""
+        risk = self.risk
+        groups, omega = risk.negative_groups[which], risk.negative_weights[which]
+        if isinstance(self.block, MaximumBlock):
+            least = np.zeros(len(which)) if beta is None else beta
+            self.block.add(scores, groups, omega, least_slack, mu, least)
+        else:
+            assert risk.caps is not None
+            self.block.add(scores, groups, omega, self.caps[which], mu, settle=first)
+            if first:
+                self.positive = positive_block(
+                    risk.surrogate,
+                    self.u,
+                    risk.positive_weights * len(self.u),
+                    self.block.theta[self.groups] - self.scores,
+                    mu,
+                )
+        self.members = np.concatenate([self.members, which])
+        if self.system is None:
+            self.system = choose_system(self.rows, self.groups, self.block, 2 * len(which))
+        self._take_rows()
+
+    def keep(self, which: Array) -> None:
+        """Drop all but these of the working negatives."""
+        self.members = self.members[which]
+        self.block.keep(which)
+        self._take_rows()
+
+    def _take_rows(self) -> None:
+        assert self.system is not None
+        dense = getattr(self.system, "dense", False)
+        rows = self.negative_rows.dense(self.members) if dense else self.negative_rows.take(self.members)
+        self.working_rows = rows
+        self.system.set_negatives(rows)
+
+    # -- steps -------------------------------------------------------------------------------------------------
+
+    def refresh_bound(self) -> tuple[float, float]:
+        """Objective and dual value of the current state."""
+        alpha = self.positive.alpha()
+        self.pulled = self.rows.t_dot(alpha)
+        lam = self._sum(alpha)
+        caps = None if self.risk.caps is None else self.risk.caps[self.members]
+        beta = feasible_beta(self.block.beta, lam, self.block.groups, caps)
+        v = self.pulled - np.asarray(self.working_rows.T @ beta)
+        dual = -0.5 * float(v @ v) - self.risk.conjugate(alpha, self.C)
+        if dual > self.bound:
+            self.bound, self.alpha, self.beta, self.bound_members = dual, alpha, beta, self.members
+        worst = self.block.theta.copy()
+        if isinstance(self.block, MaximumBlock):
+            np.maximum.at(worst, self.block.groups, self.block.scores)
+        else:
+            over = np.maximum(self.block.scores - self.block.tau[self.block.groups], 0) * self.block.caps
+            worst = np.maximum(worst, self.block.tau + self.block.by_group(over))
+        z = worst[self.groups] - self.scores
+        primal = 0.5 * float(self.w @ self.w) + float(np.dot(self.u, self.risk.surrogate.value(z)))
+        return primal, dual
+
+    def step(self, enough: float) -> None:
+        """One predictor-corrector step; call ``refresh_bound`` before.
+
+        A gap below ``enough`` is of no use to the caller: the complementarity is not driven further down than that
+        takes, for multipliers are differences of scores times curvatures, and these would drown in rounding.
+        """
+        assert self.system is not None
+        positive, block = self.positive, self.block
+        D_pos, D_neg = positive.curvature(), block.curvature()
+        self.system.update(D_pos, D_neg)
+        mu = self.mu()
+        self._direction(0.0, corrected=False)
+        ap, ad = (min(1.0, x) for x in self._reach)
+        count = positive.count + block.count
+        after = (positive.complementarity(ap, ad) + block.complementarity(ap, ad)) / max(count, 1e-300)
+        sigma = min(max(after / mu, 0.0) ** 3, 1.0) if mu > 0 else 0.0
+        target = max(sigma * mu, min(enough / max(count, 1e-300), mu))
+        for corrected, trials in ((True, 4), (False, 40)):
+            self._direction(target, corrected)
+            ap, ad = (min(1.0, TO_BOUNDARY * x) for x in self._reach)
+            ap, fell = self._search(ap, target, trials)
+            if fell:
+                break
+        else:
+            self.stalled = True
+            ap = 0.0
+        self.w = self.w + ap * self._dw
+        self.scores = self.scores + ap * self._dscores
+        positive.advance(ap, ad)
+        block.advance(ap, ad)
+
+    def _direction(self, target: float, corrected: bool) -> None:
+        assert self.system is not None
+        positive, block = self.positive, self.block
+        a_pos = positive.multipliers(target, corrected)
+        a_neg, r_b = block.multipliers(target, corrected, self._sum(a_pos))
+        pulled = self.pulled if a_pos is self._same(a_pos) else self.rows.t_dot(a_pos)
+        r_w = pulled - np.asarray(self.working_rows.T @ a_neg) - self.w
+        dw, db = self.system.solve(r_w, r_b)
+        self._dw = dw
+        self._dscores = self.rows.dot(dw)
+        dz = block.dtheta(db)[self.groups] - self._dscores
+        reach = (positive.set_direction(dz), block.set_direction(np.asarray(self.working_rows @ dw), db))
+        self._reach = min(reach[0][0], reach[1][0]), min(reach[0][1], reach[1][1])
+
+    def _same(self, a_pos: Array) -> Array | None:
+        # A smooth surrogate's multipliers do not depend on the target: the product made for the bound serves again.
+        return a_pos if self.risk.surrogate.smooth else None
+
+    def _search(self, longest: float, target: float, trials: int) -> tuple[float, bool]:
+        """Halve the step until the merit function does not rise."""
+        mu = max(target, 1e-300)
+        residual, penalty = self.block.residual()
+        ww, wd, dd = (float(a @ b) for a, b in ((self.w, self.w), (self.w, self._dw), (self._dw, self._dw)))
+
+        def merit(a: float) -> float:
+            quadratic = 0.5 * (ww + 2 * a * wd + a * a * dd)
+            return (
+                quadratic
+                + self.positive.merit(a, mu)
+                + mu * self.block.barrier(a)
+                + 1.1 * penalty * (1 - a) * residual
+            )
+
+        start, a = merit(0.0), longest
+        for _ in range(trials):
+            if merit(a) <= start + 1e-11 * abs(start):
+                return a, True
+            a *= 0.5
+        return 0.0, False

@@ -1,0 +1,303 @@
+"""The negatives' side of the interior point method: the threshold that the positives have to beat.
+
+Both blocks describe their rows to the Newton system in one form.  Row j has the quantity q_j = x_j.w + N_j.b, where b
+are the border variables of its group, a curvature D_j and a multiplier a_j: the new multiplier is a_j + D_j dq_j.
+
+``MaximumBlock``, border (t):   s_j = t - x_j.w >= 0, multiplier beta_j, q_j = x_j.w - t.
+
+``CappedBlock``, border (theta, tau, lambda): the mean of the largest,
+
+    theta = min over tau of  tau + sum_j c_j xi_j,   xi_j >= x_j.w - tau,   xi_j >= 0,
+
+with multipliers beta_j and gamma_j = c_j lambda - beta_j of the two constraints and lambda of the equation, which is the
+sum of the positives' multipliers at the optimum.  With p_j = xi_j - x_j.w + tau, f_j = p_j / beta_j and
+e_j = xi_j / gamma_j, elimination of the slacks leaves D_j = 1 / (f_j + e_j) and
+
+    d beta_j  = D_j ( x_j.dw - d tau + e_j c_j d lambda + r_j)     for a row below its cap, or
+    d gamma_j = D_j (-x_j.dw + d tau + f_j c_j d lambda - r_j)     for a row near it.
+
+Both say the same; the one with the smaller of e and f is free of cancellation, and is the one handed on: ``sign`` tells
+which, ``pull`` is the coefficient c_j with which a row of the second kind ties w to lambda directly.
+
+Rows may join at any time.  They come with a slack of their own (``MaximumBlock``) or change the equation's residual
+(``CappedBlock``): the method is infeasible-start, so a newcomer never moves the rest.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shortlist.solvers.interior.positives import centred_hinge, longest_step
+
+Array = NDArray[Any]
+
+__all__ = ["CappedBlock", "MaximumBlock", "NegativeBlock"]
+
+
+class NegativeBlock(ABC):
+    """State of the working negatives and of the border.
+
+    Attributes
+    ----------
+    n_border : int
+        Border variables a group.
+    shifted : tuple of bool
+        Which of them live on the scale of the scores, and so move with the origin of the features.
+    theta : (n_groups,) array
+        The thresholds that the positives see.
+    coupling : (rows, n_border) array
+        ``N``.
+    border : (n_groups, n_border, n_border) array
+        ``Q0``: second derivatives among the border variables beside those through the rows.
+    sign : (rows,) array
+        1, or -1 for a row whose quantity is taken with the other sign.
+    pull : (rows,) array
+        Coefficients of the rows in the coupling of w to the last border variable beside that through the rows.
+    """
+
+    n_border: ClassVar[int]
+    shifted: ClassVar[tuple[bool, ...]]
+    theta: Array
+    coupling: Array
+    border: Array
+    sign: Array
+    pull: Array
+
+    def __init__(self, n_groups: int) -> None:
+        self.n_groups = n_groups
+        self.scores = np.empty(0)
+        self.groups = np.empty(0, dtype=np.intp)
+        self.omega = np.empty(0)
+        self.beta = np.empty(0)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def by_group(self, values: Array) -> Array:
+        """Sums over the rows of each group."""
+        if self.n_groups == 1:
+            return np.array([values.sum()])
+        return np.bincount(self.groups, weights=values, minlength=self.n_groups)
+
+    @property
+    @abstractmethod
+    def count(self) -> float:
+        """Sum of the weights of the barrier's terms."""
+
+    @abstractmethod
+    def curvature(self) -> Array:
+        """``D``; refreshes ``coupling`` and ``border``."""
+
+    @abstractmethod
+    def multipliers(self, target: float, corrected: bool, alpha_sums: Array) -> tuple[Array, Array]:
+        """``a`` and the right-hand side of the border, for complementarity ``target``."""
+
+    @abstractmethod
+    def set_direction(self, dscores: Array, db: Array) -> tuple[float, float]:
+        """Take the direction; return the longest primal and dual steps."""
+
+    @abstractmethod
+    def dtheta(self, db: Array) -> Array:
+        """Change of the thresholds."""
+
+    @abstractmethod
+    def complementarity(self, primal_step: float = 0.0, dual_step: float = 0.0) -> float:
+        """Sum of the products of slacks and multipliers after the steps."""
+
+    @abstractmethod
+    def barrier(self, step: float) -> float:
+        """Minus the weighted sum of the logarithms of the slacks after a primal step."""
+
+    @abstractmethod
+    def residual(self) -> tuple[float, float]:
+        """Size of the primal residual, and the penalty that makes the direction one of descent."""
+
+    @abstractmethod
+    def advance(self, primal_step: float, dual_step: float) -> None:
+        """Move."""
+
+    @abstractmethod
+    def keep(self, which: Array) -> None:
+        """Drop the other rows."""
+
+
+class MaximumBlock(NegativeBlock):
+    """Every working negative stays below t."""
+
+    n_border = 1
+    shifted = (True,)
+
+    def __init__(self, theta: Array) -> None:
+        super().__init__(len(theta))
+        self.theta = theta
+        self.slack = np.empty(0)
+        self.border = np.zeros((self.n_groups, 1, 1))
+
+    @property
+    def count(self) -> float:
+        return float(self.omega.sum())
+
+    def add(
+        self, scores: Array, groups: Array, omega: Array, least_slack: Array, mu: float, beta: Array
+    ) -> None:
+        """New rows, with slacks of at least ``least_slack`` (a number a group) and multipliers of at least ``beta``."""
+        slack = np.maximum(self.theta[groups] - scores, least_slack[groups])
+        self.scores = np.concatenate([self.scores, scores])
+        self.groups = np.concatenate([self.groups, groups])
+        self.omega = np.concatenate([self.omega, omega])
+        self.slack = np.concatenate([self.slack, slack])
+        self.beta = np.concatenate([self.beta, np.maximum(omega * mu / slack, beta)])
+        self._uniform()
+        self._ds = self._dbeta = np.zeros(len(self))
+
+    def _uniform(self) -> None:
+        n = len(self)
+        self.coupling, self.sign, self.pull = np.full((n, 1), -1.0), np.ones(n), np.zeros(n)
+
+    def curvature(self) -> Array:
+        self._D = self.beta / self.slack
+        self._gap = self.theta[self.groups] - self.scores - self.slack
+        return self._D
+
+    def multipliers(self, target: float, corrected: bool, alpha_sums: Array) -> tuple[Array, Array]:
+        products = target * self.omega
+        if corrected:
+            products = products - self._ds * self._dbeta
+        self._a = products / self.slack - self._D * self._gap
+        return self._a, (self.by_group(self._a) - alpha_sums)[:, None]
+
+    def set_direction(self, dscores: Array, db: Array) -> tuple[float, float]:
+        self._dscores, self._dtheta = dscores, db[:, 0]
+        dq = dscores - self._dtheta[self.groups]
+        self._ds = self._gap - dq
+        self._dbeta = self._a + self._D * dq - self.beta
+        return longest_step(self.slack, self._ds), longest_step(self.beta, self._dbeta)
+
+    def dtheta(self, db: Array) -> Array:
+        return db[:, 0]
+
+    def complementarity(self, primal_step: float = 0.0, dual_step: float = 0.0) -> float:
+        return float(np.dot(self.slack + primal_step * self._ds, self.beta + dual_step * self._dbeta))
+
+    def barrier(self, step: float) -> float:
+        return -float(np.dot(self.omega, np.log(self.slack + step * self._ds)))
+
+    def residual(self) -> tuple[float, float]:
+        return float(np.abs(self._gap).sum()), float(np.max(np.maximum(self.beta, self.beta + self._dbeta)))
+
+    def advance(self, primal_step: float, dual_step: float) -> None:
+        self.scores = self.scores + primal_step * self._dscores
+        self.theta = self.theta + primal_step * self._dtheta
+        self.slack = self.slack + primal_step * self._ds
+        self.beta = self.beta + dual_step * self._dbeta
+
+    def keep(self, which: Array) -> None:
+        for name in ("scores", "groups", "omega", "slack", "beta", "_ds", "_dbeta"):
+            setattr(self, name, getattr(self, name)[which])
+        self._uniform()
+
+
+class CappedBlock(NegativeBlock):
+    """The positives see the mean of the largest scores of the working negatives."""
+
+    n_border = 3
+    shifted = (True, True, False)
+    ROWS: ClassVar[tuple[str, ...]] = ("scores", "groups", "omega", "caps", "beta", "gamma", "xi", "p")
+
+    def __init__(self, tau: Array, lam: Array) -> None:
+        super().__init__(len(tau))
+        self.tau, self.lam = tau, lam
+        self.theta = tau.copy()
+        self.caps = self.xi = self.p = self.gamma = np.empty(0)
+
+    @property
+    def count(self) -> float:
+        return 2.0 * float(self.omega.sum())
+
+    def add(self, scores: Array, groups: Array, omega: Array, caps: Array, mu: float, settle: bool) -> None:
+        """New rows at their central point; ``settle`` moves theta so that its equation holds."""
+        beta, gamma, p, xi = centred_hinge(caps * self.lam[groups], omega * mu, scores - self.tau[groups])
+        for name, new in zip(
+            self.ROWS,
+            (scores, groups, omega, caps, beta, gamma, xi, p),
+            strict=True,
+        ):
+            setattr(self, name, np.concatenate([getattr(self, name), new]))
+        if settle:
+            self.theta = self.tau + self.by_group(self.caps * self.xi)
+        self._dp = self._dxi = self._dbeta = self._dgamma = np.zeros(len(self))
+
+    def curvature(self) -> Array:
+        c, f = self.caps, self.p / self.beta
+        self._e = e = self.xi / self.gamma
+        self._D = 1.0 / (f + e)
+        near = e > f
+        self.sign, self.pull = np.where(near, -1.0, 1.0), np.where(near, c, 0.0)
+        least = np.minimum(e, f) * c
+        self.coupling = np.stack([np.zeros(len(self)), -self.sign, least], axis=1)
+        border = np.zeros((self.n_groups, 3, 3))
+        border[:, 0, 2] = border[:, 2, 0] = -1.0
+        border[:, 1, 2] = border[:, 2, 1] = 1.0 - self.by_group(self.pull)
+        border[:, 2, 2] = -self.by_group(c * least)
+        self.border = border
+        self._gap = self.theta - self.tau - self.by_group(self.caps * self.xi)
+        return self._D
+
+    def multipliers(self, target: float, corrected: bool, alpha_sums: Array) -> tuple[Array, Array]:
+        mp = mx = target * self.omega
+        if corrected:
+            mp, mx = mp - self._dp * self._dbeta, mx - self._dxi * self._dgamma
+        self._step_xi = mx / self.gamma - self.xi
+        self._r = mp / self.beta - self.p - self._step_xi
+        a = self.beta + self._D * self._r
+        rhs = np.empty((self.n_groups, 3))
+        rhs[:, 0] = self.lam - alpha_sums
+        rhs[:, 1] = self.by_group(a) - self.lam
+        rhs[:, 2] = self._gap - self.by_group(self.caps * (self._step_xi + self._e * self._D * self._r))
+        return a, rhs
+
+    def set_direction(self, dscores: Array, db: Array) -> tuple[float, float]:
+        g = self.groups
+        self._dscores, self._dborder = dscores, db
+        dlam = self.caps * db[g, 2]
+        dy = dscores - db[g, 1]
+        self._dbeta = self._D * (dy + self._e * dlam + self._r)
+        self._dgamma = dlam - self._dbeta
+        self._dxi = self._step_xi - self._e * self._dgamma
+        self._dp = self._dxi - dy
+        primal = min(longest_step(self.p, self._dp), longest_step(self.xi, self._dxi))
+        dual = min(longest_step(self.beta, self._dbeta), longest_step(self.gamma, self._dgamma))
+        return primal, min(dual, longest_step(self.lam, db[:, 2]))
+
+    def dtheta(self, db: Array) -> Array:
+        return db[:, 0]
+
+    def complementarity(self, primal_step: float = 0.0, dual_step: float = 0.0) -> float:
+        p, xi = self.p + primal_step * self._dp, self.xi + primal_step * self._dxi
+        beta, gamma = self.beta + dual_step * self._dbeta, self.gamma + dual_step * self._dgamma
+        return float(np.dot(p, beta) + np.dot(xi, gamma))
+
+    def barrier(self, step: float) -> float:
+        p, xi = self.p + step * self._dp, self.xi + step * self._dxi
+        return -float(np.dot(self.omega, np.log(p) + np.log(xi)))
+
+    def residual(self) -> tuple[float, float]:
+        return float(np.abs(self._gap).sum()), float(np.max(self.lam + np.maximum(self._dborder[:, 2], 0)))
+
+    def advance(self, primal_step: float, dual_step: float) -> None:
+        self.scores = self.scores + primal_step * self._dscores
+        self.theta = self.theta + primal_step * self._dborder[:, 0]
+        self.tau = self.tau + primal_step * self._dborder[:, 1]
+        self.lam = self.lam + dual_step * self._dborder[:, 2]
+        self.xi = self.xi + primal_step * self._dxi
+        self.p = self.p + primal_step * self._dp
+        self.beta = self.beta + dual_step * self._dbeta
+        self.gamma = self.gamma + dual_step * self._dgamma
+
+    def keep(self, which: Array) -> None:
+        for name in (*self.ROWS, "_dp", "_dxi", "_dbeta", "_dgamma"):
+            setattr(self, name, getattr(self, name)[which])

@@ -1,0 +1,128 @@
+"""The one place where a solver meets X: products with some of its rows, in the arithmetic of X.
+
+Products run in the dtype of X (float32 stays float32: no pass ever converts the matrix) and are handed on as float64
+vectors, which are small.  A subset of rows is gathered once when that costs little memory; otherwise its products run
+over the whole of X with zeros in the places of the other rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[Any]
+
+__all__ = ["Rows", "nbytes", "product", "transposed_product"]
+
+# A gathered subset may hold this share of X, or this many bytes, whichever is more.
+GATHER_SHARE = 0.25
+GATHER_BYTES = 2**26
+CHUNK_BYTES = 2**24
+
+
+def nbytes(X: Any) -> int:
+    """Memory of a dense or CSR matrix."""
+    if sparse.issparse(X):
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    return int(X.nbytes)
+
+
+def product(X: Any, w: Array) -> Array:
+    """``X @ w`` in the dtype of X, returned as float64."""
+    return np.asarray(X @ w.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
+
+
+def transposed_product(X: Any, v: Array) -> Array:
+    """``X.T @ v`` in the dtype of X, returned as float64."""
+    return np.asarray(X.T @ v.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
+
+
+class Rows:
+    """Rows ``index`` of ``X``, with products that count their passes.
+
+    Attributes
+    ----------
+    passes : float
+        Passes over the whole of X spent so far by this object.
+    """
+
+    def __init__(self, X: Any, index: Array) -> None:
+        self.X = X
+        self.index = index
+        self.n_rows, self.n_columns = X.shape
+        self.passes = 0.0
+        share = len(index) / max(self.n_rows, 1)
+        self._gathered: Any = None
+        if len(index) == self.n_rows:
+            self._gathered = X if np.array_equal(index, np.arange(self.n_rows)) else X[index]
+        elif share <= GATHER_SHARE or share * nbytes(X) <= GATHER_BYTES:
+            self._gathered = X[index]
+        self._cost = share if self._gathered is not None else 1.0
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def dot(self, w: Array) -> Array:
+        """Scores of the rows."""
+        self.passes += self._cost
+        if self._gathered is not None:
+            return product(self._gathered, w)
+        return product(self.X, w)[self.index]
+
+    def t_dot(self, v: Array) -> Array:
+        """Sum of the rows, weighted by ``v``."""
+        self.passes += self._cost
+        if self._gathered is not None:
+            return transposed_product(self._gathered, v)
+        padded = np.zeros(self.n_rows)
+        padded[self.index] = v
+        return transposed_product(self.X, padded)
+
+    def take(self, which: Array) -> Any:
+        """Some of the rows, as stored (dense or CSR)."""
+        if self._gathered is not None:
+            return self._gathered[which]
+        return self.X[self.index[which]]
+
+    def dense(self, which: Array) -> Array:
+        """Some of the rows as a dense float64 array."""
+        rows = self.take(which)
+        return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+
+    def weighted_gram(self, which: Array, weights: Array, groups: Array, sums: Array) -> Array:
+        """``sum_r weights_r x_r x_r'`` over ``which``; adds ``weights_r x_r`` to row groups[r] of ``sums``.
+
+        O(rows * d^2) flops in blocks of bounded memory; sparse rows that are thin enough are never made dense.
+        """
+        d = self.n_columns
+        self.passes += len(which) / max(self.n_rows, 1) * d / 2
+        gram = np.zeros((d, d))
+        if sparse.issparse(self.X) and 100 * (self.X.nnz / max(self.n_rows, 1)) ** 2 < d * d:
+            rows = self.take(which).astype(np.float64)
+            weighted = sparse.diags_array(weights) @ rows
+            gram += (rows.T @ weighted).toarray()
+            membership = sparse.csr_array(
+                (np.ones(len(which)), (groups, np.arange(len(which)))), shape=(len(sums), len(which))
+            )
+            sums += (membership @ weighted).toarray()
+            return gram
+        size = max(1, CHUNK_BYTES // (8 * max(d, 1)))
+        for first in range(0, len(which), size):
+            part = slice(first, first + size)
+            rows = self.dense(which[part])
+            weight = weights[part]
+            if len(sums) == 1:
+                sums[0] += weight @ rows
+            else:
+                place = (groups[part], np.arange(len(weight)))
+                sums += sparse.csr_array((weight, place), shape=(len(sums), len(weight))) @ rows
+            for sign in (1.0, -1.0):
+                chosen = sign * weight > 0
+                if chosen.any():
+                    root = np.sqrt(sign * weight[chosen])[:, None] * (rows if chosen.all() else rows[chosen])
+                    # A product with its own transpose goes to the symmetric rank-k update of the BLAS.
+                    gram += sign * (root.T @ root)
+        return gram
