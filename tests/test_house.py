@@ -1,4 +1,4 @@
-"""The house: imports point one way, optional packages stay inside functions, files stay short, nothing prints."""
+"""The house: imports point one way, optional packages wait inside functions, files are short, no prints."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_optional_packages_are_imported_inside_functions(path: Path) -> None:
             continue
         for name in names:
             assert name.split(".")[0] in known, (
-                f"{path.name}:{statement.lineno} imports {name} on import; do it inside the function that needs it"
+                f"{path.name}:{statement.lineno} imports {name}; do so inside the function that needs it"
             )
 
 

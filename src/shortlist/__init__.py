@@ -1,9 +1,10 @@
 """Shortlist: certified ranking for when only the top of the list will be acted on."""
 
 from shortlist.certification import certify
-from shortlist.estimators import InfinitePush, PatMat, SparseInfinitePush, TauFPL, TopPush, TopPushK
+from shortlist.estimators import AATP, InfinitePush, PatMat, SparseInfinitePush, TauFPL, TopPush, TopPushK
 
 __all__ = [
+    "AATP",
     "InfinitePush",
     "PatMat",
     "SparseInfinitePush",

@@ -120,6 +120,9 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
     Z = model.feature_map_.transform(X)
     w = np.asarray(model.coef_[0], dtype=np.float64)
     loss = _LOSSES[problem.loss]
+    if problem.threshold.startswith("quantile_by_"):
+        primal, bound = _at_a_row(model, Z, w, y, sample_weight)
+        return _certificate(model, primal, bound, began)
     members = _members(model, Z.shape[0], y, groups, sample_weight, problem.C)
 
     scores = _scores(Z, w)
@@ -142,6 +145,10 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
         bound = -0.5 * float(direction @ direction) - paid
     else:
         bound = -paid / max(1.0, float(np.abs(direction).max()))
+    return _certificate(model, primal, bound, began)
+
+
+def _certificate(model: Any, primal: float, bound: float, began: float) -> Certificate:
     return Certificate.of(
         primal,
         bound,
@@ -150,6 +157,33 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
         n_passes=2.0,
         seconds=time.perf_counter() - began,
     )
+
+
+def _at_a_row(model: Any, Z: Any, w: Array, y: Any, sample_weight: Any) -> tuple[float, float]:
+    """Objective and bound of AATP's program: hinges about the score of one row, q, on both sides of it.
+
+    minimise 1/2 ||w||^2 + sum_i u_i [1 - y_i (s_i - s_q)]_+ has the dual, for 0 <= alpha <= u,
+    sum(alpha) - 1/2 ||sum_i alpha_i y_i (x_i - x_q)||^2; the term of q itself is always u_q.
+    """
+    n_rows, q, problem = Z.shape[0], model.threshold_row_, model.objective_
+    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    y = np.asarray(y).ravel()
+    if not len(y) == len(weight) == n_rows > q:
+        raise ValueError(f"X has {n_rows} rows, y {len(y)}: certify needs what fit was given")
+    sign = np.where(y == model.classes_[1], 1.0, -1.0)
+    if problem.threshold == "quantile_by_rows":
+        total = np.full(n_rows, weight.sum())
+    else:
+        total = np.where(sign > 0, weight[sign > 0].sum(), weight[sign < 0].sum())
+    u = problem.C * weight / total
+    scores = _scores(Z, w)
+    primal = 0.5 * float(w @ w) + float(u @ np.maximum(0, 1 - sign * (scores - scores[q])))
+    alpha = np.clip(sign * _dual_of(model, n_rows), 0, u)
+    alpha[q] = 0
+    signed = sign * alpha
+    signed[q] = -signed.sum()
+    direction = _transposed(Z, signed)
+    return primal, float(alpha.sum() + u[q] - 0.5 * (direction @ direction))
 
 
 def _members(model: Any, n_rows: int, y: Any, groups: Any, sample_weight: Any, C: float) -> list[_Group]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["ConvergenceWarning", "DegenerateOptimumWarning"]
+__all__ = ["ConvergenceWarning", "DegenerateOptimumWarning", "QuantileWarning"]
 
 
 class DegenerateOptimumWarning(UserWarning):
@@ -13,3 +13,7 @@ class DegenerateOptimumWarning(UserWarning):
     Under the ``max`` threshold this is so, whatever C, as soon as the mean of the positives lies among the
     negatives (in their convex hull).
     """
+
+
+class QuantileWarning(UserWarning):
+    """AATP's threshold is not the quantile that was asked for: no candidate's score is."""

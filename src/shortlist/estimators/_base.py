@@ -55,9 +55,10 @@ class Objective:
     C : float
     loss : str
         Surrogate l of the risk mean_i l(threshold - s_i).
-    threshold : {'max', 'mean_of_largest', 'tail_mean', 'surrogate_quantile', 'quantile'}
+    threshold : str
+        'max', 'mean_of_largest', 'tail_mean', 'surrogate_quantile', 'quantile_by_classes' or 'quantile_by_rows'.
     amount : float or None
-        The k of 'mean_of_largest', the tau of the last three.
+        The k of 'mean_of_largest', the tau of those after it.
     scale : float
         Scale theta of the scores within 'surrogate_quantile'.
     """

@@ -9,8 +9,10 @@ weights.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -23,12 +25,18 @@ Array = NDArray[Any]
 Ties = Literal["average", "pessimistic", "optimistic"]
 Empty = Literal["skip", "zero", "one", "error"]
 
+# Entries that are worked on at a time: temporaries of 128 kB stay in the cache and in the allocator.
+PART = 16000
+
 __all__ = [
+    "PART",
     "Empty",
     "Ranking",
     "Ties",
     "check_ties",
+    "cut_groups",
     "group_sizes",
+    "in_order",
     "mean_over_groups",
     "order_rows",
     "rank",
@@ -104,7 +112,7 @@ class Ranking:
         return values if self.n_groups == 1 else np.repeat(values, self.counts)
 
     def upto(self, key: Array, limit: float | Array) -> Ranking:
-        """The same groups with only those blocks whose ``key``, which rises down the list, is below a limit."""
+        """Only the blocks whose ``key``, which rises down the list of a group, is below a limit."""
         if self.n_groups == 1:
             stop = int(np.searchsorted(key, limit if np.ndim(limit) == 0 else np.asarray(limit)[0]))
             keep: Any = slice(0, stop)
@@ -112,6 +120,36 @@ class Ranking:
         else:
             keep = np.flatnonzero(key < limit)
             counts = np.diff(np.searchsorted(keep, np.concatenate([[0], np.cumsum(self.counts)])))
+        return self._with(keep, counts)
+
+    def total_of(self, values: Callable[[Ranking], Array]) -> Array:
+        """Sum over each group of a function of its blocks, worked out part by part.
+
+        A part fits the cache, temporaries included: fresh memory for arrays of every block would cost more
+        than the arithmetic on them.
+        """
+        sums = [segment_sum(values(part), part.counts) for part in self.parts]
+        if self.n_groups == 1:
+            return np.array([np.sum(sums)])
+        return np.concatenate(sums)
+
+    @cached_property
+    def parts(self) -> list[Ranking]:
+        """Consecutive blocks: of the one group, or of whole groups."""
+        n = len(self.pos)
+        if n <= PART:
+            return [self]
+        if self.n_groups == 1:
+            cuts = [*range(0, n, PART), n]
+            return [self._with(slice(a, b), np.array([b - a])) for a, b in pairwise(cuts)]
+        parts = []
+        ends = np.concatenate([[0], np.cumsum(self.counts)])
+        for a, b in pairwise(cut_groups(self.counts)):
+            part = self._with(slice(ends[a], ends[b]), self.counts[a:b])
+            parts.append(replace(part, total_pos=self.total_pos[a:b], total_neg=self.total_neg[a:b]))
+        return parts
+
+    def _with(self, keep: Any, counts: Array) -> Ranking:
         return replace(
             self,
             counts=counts,
@@ -120,6 +158,12 @@ class Ranking:
             pos=self.pos[keep],
             neg=self.neg[keep],
         )
+
+
+def cut_groups(counts: Array) -> Array:
+    """Numbers 0 = g_0 < g_1 < ... of groups between which lie about ``PART`` entries, or one large group."""
+    part = np.cumsum(counts) // PART
+    return np.concatenate([[0], np.flatnonzero(np.diff(part)) + 1, [len(counts)]])
 
 
 def segment_sum(values: Array, counts: Array) -> Array:
@@ -135,8 +179,19 @@ def segment_sum(values: Array, counts: Array) -> Array:
 
 def rank(sample: Sample, positive: Array) -> Ranking:
     """Sort once, then cumulative sums: O(n log n)."""
+    return ranking_of(sample, *in_order(sample, positive))
+
+
+def in_order(sample: Sample, positive: Array) -> tuple[Array, Array, Array | None]:
+    """Scores, labels and weights, group after group, best first."""
+    weights = sample.weights
+    if sample.groups is None:
+        # Turned round after they are taken: a turned index would be copied for each column.
+        order = np.argsort(sample.scores)
+        labels = np.ascontiguousarray(positive.take(order)[::-1])
+        return sample.scores.take(order)[::-1], labels, None if weights is None else weights.take(order)[::-1]
     order = order_rows(sample.scores, sample.groups, sample.n_groups)
-    return ranking_of(sample, order, sample.scores.take(order), positive.take(order))
+    return sample.scores.take(order), positive.take(order), None if weights is None else weights.take(order)
 
 
 def ranking(
@@ -163,8 +218,8 @@ def order_rows(scores: Array, groups: Array | None, n_groups: int) -> Array:
     return order
 
 
-def ranking_of(sample: Sample, order: Array, scores: Array, positive: Array) -> Ranking:
-    """Blocks of rows; scores and labels are given in the order of ``order_rows``."""
+def ranking_of(sample: Sample, scores: Array, positive: Array, weights: Array | None) -> Ranking:
+    """Blocks of the columns of ``in_order``."""
     n = len(scores)
     starts = np.concatenate([[0], np.cumsum(group_sizes(sample))])
     new = np.ones(n, dtype=bool)
@@ -174,8 +229,8 @@ def ranking_of(sample: Sample, order: Array, scores: Array, positive: Array) -> 
     # Positives before each group; its differences are their numbers.
     before = np.searchsorted(rows, starts)
     counts = np.diff(before)
-    if sample.weights is not None:
-        return _weighted_ranking(sample, sample.weights.take(order), positive, new, rows, starts)
+    if weights is not None:
+        return _weighted_ranking(sample, weights, positive, new, rows, starts)
     totals = {
         "total_pos": counts.astype(np.float64),
         "total_neg": (np.diff(starts) - counts).astype(np.float64),

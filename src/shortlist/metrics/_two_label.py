@@ -31,7 +31,8 @@ def auc(r: Ranking, ties: str) -> Array:
     if r.distinct:
         beaten = r.total_pos * r.total_neg - r.sum(r.above_neg)
     else:
-        beaten = r.sum(r.pos * (r.of_group(r.total_neg) - r.above_neg - _SHARE[ties] * r.neg))
+        share = _SHARE[ties]
+        beaten = r.total_of(lambda b: b.pos * (b.of_group(b.total_neg) - b.above_neg - share * b.neg))
     return ratio(beaten, r.total_pos * r.total_neg)
 
 
@@ -74,24 +75,29 @@ def infinite_push_loss(r: Ranking, ties: str) -> Array:
 
 def p_norm_loss(r: Ranking, ties: str, p: float) -> Array:
     """``(mean over negatives of (share of positives below)^p)^(1/p)``, ties averaged inside the root."""
+    mean = ratio(r.total_of(lambda b: _p_norm_terms(b, ties, p)), r.total_neg * (r.total_pos > 0))
+    return np.asarray(mean ** (1.0 / p))
+
+
+def _p_norm_terms(r: Ranking, ties: str, p: float) -> Array:
+    """Summed by parts: what the positives of a block add to the negatives above it and inside it."""
     m = r.of_group(r.total_pos)
     below = m - r.above_pos
-    # Negatives between two blocks stand above the lower block and all that follow it.
-    gap = np.empty(len(r.pos))
-    np.subtract(r.above_neg[1:], (r.above_neg if r.distinct else r.above_neg + r.neg)[:-1], out=gap[1:])
-    gap[r.heads] = r.above_neg[r.heads]
-    terms = np.maximum(gap, 0.0) * _power(below / m, p)
-    tied = np.flatnonzero(r.neg > 0) if not r.distinct else ()
-    if len(tied):
-        below, count = below[tied], r.pos[tied]
-        scale = np.broadcast_to(m, len(r.pos))[tied]
-        if ties == "average":
-            inside = _mean_power(np.maximum(below - count, 0.0), count, scale, p)
-        else:
-            inside = _power((below if ties == "pessimistic" else np.maximum(below - count, 0.0)) / scale, p)
-        terms[tied] += r.neg[tied] * inside
-    mean = ratio(r.sum(terms), r.total_neg * (r.total_pos > 0))
-    return np.asarray(mean ** (1.0 / p))
+    if r.distinct and r.n_groups == 1:
+        # One positive a block: each power serves the block below as well.
+        powers = _power(np.append(below, below[-1:] - 1.0) / m, p)
+        return np.asarray(r.above_neg * (powers[:-1] - powers[1:])[: len(below)])
+    low = np.maximum(below - r.pos, 0.0)
+    high_power, low_power = _power(below / m, p), _power(low / m, p)
+    terms = r.above_neg * (high_power - low_power)
+    if r.distinct or ties == "optimistic":
+        return np.asarray(terms)
+    tied = np.flatnonzero(r.neg > 0)
+    inside = high_power[tied]
+    if ties == "average" and len(tied):
+        inside = _mean_power(low[tied], r.pos[tied], np.broadcast_to(m, len(low))[tied], p)
+    terms[tied] += r.neg[tied] * (inside - low_power[tied])
+    return np.asarray(terms)
 
 
 def top_k(r: Ranking, ties: str, k: float | Array) -> Array:
@@ -147,17 +153,23 @@ def discounted(r: Ranking, ties: str, discount: Discount, k: float | None = None
     """Sum over the positives of the discount of their place."""
     if k is not None:
         r = r.upto(r.above, k)
+    return r.total_of(lambda part: _discounted(part, ties, discount, k))
+
+
+def _discounted(r: Ranking, ties: str, discount: Discount, k: float | None) -> Array:
     if r.distinct:
-        return r.sum(discount.at(r.above + 1.0))
+        return discount.at(r.above + 1.0)
     lo = r.above + r.neg if ties == "pessimistic" else r.above
     hi = r.above + r.pos if ties == "optimistic" else r.above + r.size
     worth = discount.between(lo, hi, k)
-    return r.sum(worth * (r.pos / r.size) if ties == "average" else worth)
+    return worth * (r.pos / r.size) if ties == "average" else worth
 
 
 def bedroc(r: Ranking, ties: str, alpha: float) -> Array:
     """(RIE - RIE_min) / (RIE_max - RIE_min), each a sum of ``exp(-alpha place / n)`` over the positives."""
-    found = discounted(r, ties, ExponentialDiscount(alpha, r.of_group(r.total)))
+    found = r.total_of(
+        lambda part: _discounted(part, ties, ExponentialDiscount(alpha, part.of_group(part.total)), None)
+    )
     ends = ExponentialDiscount(alpha, r.total)
     best = ends.cumulative(r.total_pos)
     worst = ends.between(r.total_neg, r.total)
@@ -166,8 +178,13 @@ def bedroc(r: Ranking, ties: str, alpha: float) -> Array:
 
 
 def average_precision(r: Ranking, ties: str) -> Array:
+    return ratio(r.total_of(lambda part: _precisions(part, ties)), r.total_pos)
+
+
+def _precisions(r: Ranking, ties: str) -> Array:
+    """Sum over the positives of a block of the precision at their place."""
     if r.distinct:
-        return ratio(r.sum((r.above_pos + 1.0) / (r.above + 1.0)), r.total_pos)
+        return np.asarray((r.above_pos + 1.0) / (r.above + 1.0))
     above, p, q, b = r.above, r.pos, r.neg, r.size
     if ties == "pessimistic":
         gain = p - (r.above_neg + q) * harmonic_between(above + q, above + b, r.whole)
@@ -181,8 +198,7 @@ def average_precision(r: Ranking, ties: str) -> Array:
             gain[tied] -= q[tied] * _mixing(above[tied], b[tied], inverse[tied])
         gain *= p / b
     single = (b == 1) & (p == 1) & r.whole
-    gain = np.where(single, (r.above_pos + 1.0) / (above + 1.0), gain)
-    return ratio(r.sum(gain), r.total_pos)
+    return np.where(single, (r.above_pos + 1.0) / (above + 1.0), gain)
 
 
 def _mixing(above: Array, b: Array, inverse: Array) -> Array:

@@ -18,8 +18,8 @@ from shortlist.metrics._ranking import (
     Ties,
     check_ties,
     group_sizes,
+    in_order,
     mean_over_groups,
-    order_rows,
     ranking_of,
     ratio,
 )
@@ -108,9 +108,15 @@ def evaluate(
         values["spearman_rho"] = _graded.spearman_rho(sample, y, ties)
         found = _magnitudes(sample, y)
     else:
-        order = order_rows(sample.scores, sample.groups, sample.n_groups)
-        scores, positive = sample.scores.take(order), labels.positive.take(order)
-        r = ranking_of(sample, order, scores, positive)
+        scores, positive, ordered_weights = in_order(sample, labels.positive)
+        if sample.weights is None:
+            found = magnitude.two_label_magnitudes(
+                group_sizes(sample), scores, positive, labels.low, labels.high
+            )
+        else:
+            found = _magnitudes(sample, magnitude.numeric_labels(sample.y, pos_label))
+        r = ranking_of(sample, scores, positive, ordered_weights)
+        del scores, positive
         area = _two_label.auc(r, ties)
         misranking = 1.0 - area
         strict = _two_label.positives_at_top(r, "pessimistic")
@@ -133,12 +139,6 @@ def evaluate(
         _add_gains(values, lambda at: gain.two_label_gains(r, worths, ties, discount, at), k)
         values["ranking_error"] = (labels.high - labels.low) * misranking
         values["spearman_rho"] = pairs.two_label_spearman(r, area)
-        if sample.weights is None:
-            found = magnitude.two_label_magnitudes(
-                group_sizes(sample), scores, positive, labels.low, labels.high
-            )
-        else:
-            found = _magnitudes(sample, magnitude.numeric_labels(sample.y, pos_label))
 
     values["pairwise_misranking"] = misranking
     values["kendall_tau"] = 1.0 - 2.0 * misranking

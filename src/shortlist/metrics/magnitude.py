@@ -6,6 +6,7 @@ Labels are numbers; text labels and a named ``pos_label`` stand for 0 and 1.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 
 from shortlist.metrics._input import Sample, binary_labels, read, relevance
 from shortlist.metrics._ranking import (
+    PART,
     Empty,
+    cut_groups,
     group_sizes,
     mean_over_groups,
     order_rows,
@@ -174,50 +177,75 @@ def two_label_magnitudes(
 ) -> tuple[Array, Array, Array]:
     """Squared difference, absolute difference and correlation from scores that are sorted in their groups.
 
-    ``scores`` fall inside each group of ``sizes`` rows of weight 1.  With means and variances of the two labels
-    apart, var(s - y) = p var_1 + q var_0 + p q (mean_1 - mean_0 - (high - low))^2, p and q their shares.
+    ``scores`` fall inside each group of ``sizes`` rows of weight 1.  With means and variances of the labels
+    apart, and p and q their shares, var(s - y) = p var_1 + q var_0 + p q (mean_1 - mean_0 - (high - low))^2.
     """
-    rows = [np.flatnonzero(~positive), np.flatnonzero(positive)]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    sides = [scores.take(r) for r in rows]
-    counts = [np.diff(np.searchsorted(r, starts)) for r in rows]
-    within: Array = np.zeros(len(sizes))
-    means = []
-    for side, count in zip(sides, counts, strict=True):
-        mean, squares = _moments(side, count)
-        within, means = within + squares, [*means, mean]
-    share = counts[0] * (counts[1] / sizes**2)
-    apart, step = means[1] - means[0], high - low
-    squared = 2.0 * (within / sizes + share * (apart - step) ** 2)
-    spread = within / sizes + share * apart**2
-    covariance = share * apart * step
-    correlated = ratio(covariance, np.sqrt(np.where(spread > 0, spread, 1.0) * share) * step)
-    # One value for each group close to its residuals, which keeps digits when scores are far from 0.
-    centre = means[0] - low + counts[1] / sizes * (apart - step)
-    residuals = scores - np.where(positive, high, low)
-    residuals -= centre if len(sizes) == 1 else np.repeat(centre, sizes)
     if len(sizes) == 1:
-        # Two sorted runs, one a label: a stable sort merges them in O(n).
-        runs = np.concatenate([residuals[rows[1]][::-1], residuals[rows[0]][::-1]])
-        absolute = sorted_gaps(np.sort(runs, kind="stable")[None, :], sizes)
-    else:
-        absolute = _sorted_by_size(residuals, sizes, starts)
+        return _magnitudes_of_one(scores, positive, low, high)
+    parts = []
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    for a, b in pairwise(cut_groups(sizes)):
+        rows = slice(starts[a], starts[b])
+        s, flags, size = scores[rows].astype(np.float64), positive[rows], sizes[a:b]
+        m = segment_sum(flags.astype(np.float64), size)
+        s -= np.repeat(segment_sum(s, size) / size, size)
+        total = segment_sum(np.where(flags, s, 0.0), size)
+        mean_1 = total / np.maximum(m, 1.0)
+        mean_0 = -total / np.maximum(size - m, 1.0)
+        within = segment_sum(
+            np.square(s - np.where(flags, np.repeat(mean_1, size), np.repeat(mean_0, size))), size
+        )
+        centre = m * (high - low) / size
+        residuals = s - np.where(flags, high - low, 0.0) + np.repeat(centre, size)
+        absolute = _sorted_by_size(residuals, size)
+        squared, correlated = _from_moments(size, m, within, mean_1 - mean_0, high - low)
+        parts.append((squared, absolute, correlated))
+    squared, absolute, correlated = (np.concatenate(v) for v in zip(*parts, strict=True))
     return squared, absolute, correlated
 
 
-def _moments(values: Array, counts: Array) -> tuple[Array, Array]:
-    """Mean and sum of squared deviations of consecutive stretches; 0 of an empty one."""
-    some = np.maximum(counts, 1)
-    shift = np.zeros(len(counts))
-    filled = counts > 0
-    shift[filled] = values[(np.cumsum(counts) - counts)[filled]]
-    moved = values - (shift if len(counts) == 1 else np.repeat(shift, counts))
-    mean = segment_sum(moved, counts) / some
-    squares = segment_sum(np.square(moved), counts) - some * mean**2
-    return shift + mean, np.maximum(squares, 0.0)
+def _magnitudes_of_one(scores: Array, positive: Array, low: float, high: float) -> tuple[Array, Array, Array]:
+    """The same for one group, in pieces that stay in cache."""
+    n, m, step = len(scores), int(np.count_nonzero(positive)), high - low
+    pieces = [slice(a, min(a + PART, n)) for a in range(0, n, PART)]
+    shift = scores.dtype.type(scores[n // 2])
+    # The scores fall, so their negatives are two rising runs: positives, then negatives.
+    runs = np.empty(n)
+    ends = {True: 0, False: m}
+    for piece in pieces:
+        s, flags = (shift - scores[piece]).astype(np.float64, copy=False), positive[piece]
+        for label in (True, False):
+            chosen = s.take(np.flatnonzero(flags if label else ~flags))
+            runs[ends[label] : ends[label] + len(chosen)] = chosen
+            ends[label] += len(chosen)
+    sides = runs[m:], runs[:m]
+    means = [float(side.mean()) if len(side) else 0.0 for side in sides]
+    within = 0.0
+    for side, mean in zip(sides, means, strict=True):
+        within += sum(float(np.square(side[a : a + PART] - mean).sum()) for a in range(0, len(side), PART))
+    apart = np.array([means[0] - means[1]])
+    squared, correlated = _from_moments(np.array([n]), np.array([m]), np.array([within]), apart, step)
+    centre = (means[0] * (n - m) + (means[1] + step) * m) / n
+    runs[m:] -= centre
+    runs[:m] -= centre - step
+    # A stable sort finds the two runs and merges them in O(n).
+    runs.sort(kind="stable")
+    lead = sum(
+        float(np.dot(np.arange(2.0 * p.start + 1 - n, 2.0 * p.stop - n, 2.0), runs[p])) for p in pieces
+    )
+    return squared, np.array([2.0 * lead / n**2]), correlated
 
 
-def _sorted_by_size(residuals: Array, sizes: Array, starts: Array) -> Array:
+def _from_moments(size: Array, m: Array, within: Array, apart: Array, step: float) -> tuple[Array, Array]:
+    """Squared difference and correlation; ``apart`` is the distance of the labels' mean scores."""
+    share = (m / size) * ((size - m) / size)
+    squared = 2.0 * (within / size + share * (apart - step) ** 2)
+    spread = within / size + share * apart**2
+    scale = np.sqrt(np.where(spread > 0, spread, 1.0) * share)
+    return np.asarray(squared), np.clip(ratio(share * apart, scale), -1.0, 1.0)
+
+
+def _sorted_by_size(residuals: Array, sizes: Array) -> Array:
     """Groups of like size are rows of one matrix, padded at most twofold, and sorted by one call."""
     result = np.empty(len(sizes))
     scale = np.frexp(sizes.astype(np.float64))[1]

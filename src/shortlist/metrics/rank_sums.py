@@ -75,14 +75,18 @@ def rank_sums(r: Ranking, a: RankWeights, ranks: str) -> Array:
     """The statistic of each group."""
     if not r.whole:
         raise _fractional()
+    return r.total_of(lambda part: _worth(part, a, ranks))
+
+
+def _worth(r: Ranking, a: RankWeights, ranks: str) -> Array:
+    """What the positives of each block add."""
     total = r.of_group(r.total)
     below = total - r.above - r.size
     if ranks == "subrank" or r.distinct:
-        return r.sum(r.pos * a.at(1.0 + below, _whole(total)))
+        return np.asarray(r.pos * a.at(1.0 + below, _whole(total)))
     block, t = unroll(r.pos.astype(np.intp))
     lengths = _whole(np.broadcast_to(total, below.shape)[block])
-    worth = np.bincount(block, weights=a.at(1.0 + below[block] + t, lengths), minlength=len(below))
-    return r.sum(worth)
+    return np.bincount(block, weights=a.at(1.0 + below[block] + t, lengths), minlength=len(below))
 
 
 def _with_margin(sample: Sample, positive: Array, a: RankWeights, margin: float) -> Array:

@@ -220,11 +220,10 @@ def _solve_reduced(search: _Search, method: InteriorPoint, max_iter: int, least:
     for step in range(1000):
         primal, _ = method.refresh_bound()
         inner = primal - method.bound
-        outer = search.best - method.bound
         wanted = search.wanted(method.bound)
         if (step >= 1 and inner <= 0.3 * wanted) or search.n_steps >= max_iter or method.stalled:
             return
-        if step >= least and (inner <= 0.3 * outer or step >= 3 * least):
+        if step >= least:
             return
         method.step(0.1 * wanted)
         search.n_steps += 1
