@@ -112,7 +112,7 @@ def solve_aatp(
     max_iter : int
         Most interior-point steps of a candidate.
     max_candidates : int, optional
-        Only the rows nearest the quantile of a support vector machine's scores; all by default.
+        Only so many rows, the nearest to the quantile of a first solution's scores; all by default.
     callback : callable, optional
         ``callback(n_decided, primal, bound)`` after each candidate, with the two sides of the best so far.
 
@@ -206,23 +206,21 @@ class _Search:
     def run(self, max_candidates: int | None) -> bool:
         """Decide all candidates; whether these were all rows."""
         problem, n = self.problem, len(self.problem.y)
-        base = problem.Z @ problem.free_threshold(self.tol, self.max_iter)
-        lower = problem.bounds(np.zeros(n))
-        open_ = np.ones(n, dtype=bool)
-        if max_candidates is not None and max_candidates < n:
-            order = np.argsort(-base, kind="stable")
-            middle = np.empty(n)
-            middle[order] = np.cumsum(problem.shares[order]) - problem.shares[order] / 2
-            open_[np.argsort(np.abs(middle - problem.tau), kind="stable")[max_candidates:]] = False
-        everything = bool(open_.all())
-        q = problem.quantile_row(base)
-        for _ in range(FIRST):
+        budget = n if max_candidates is None else min(max_candidates, n)
+        scores = problem.Z @ problem.free_threshold(self.tol, self.max_iter)
+        lower, open_ = problem.bounds(np.zeros(n)), np.ones(n, dtype=bool)
+        for _ in range(min(FIRST, budget)):
+            q = problem.quantile_row(scores)
             if not open_[q]:
                 break
             open_[q] = False
             last = self._decide(q)
             np.maximum(lower, problem.bounds(last.alpha), out=lower)
-            q = problem.quantile_row(problem.Z @ last.w)
+            scores = problem.Z @ last.w
+        if budget < n:
+            far = np.abs(problem.ranks(problem.Z @ self.best.w) - problem.tau)
+            far[~open_] = -1
+            open_[np.argsort(far, kind="stable")[budget:]] = False
         while open_.any():
             if self.best.violation == 0:
                 worse = open_ & (lower > self.best.primal)
@@ -233,18 +231,20 @@ class _Search:
                 q = int(left[np.argmin(lower[left])])
                 open_[q] = False
                 np.maximum(lower, problem.bounds(self._decide(q).alpha), out=lower)
-        return everything
+        return budget == n
 
     def _decide(self, q: int) -> Iterate:
-        """Solve candidate q, or prove it worse than the best; the last iterate either way."""
+        """Solve candidate q, or prove it worse than the best; the iterate that shows it."""
         at: Iterate | None = None
-        for at in self.problem.iterates(q, self.max_iter):
+        for step in self.problem.iterates(q, self.max_iter):
             self.n_iter += 1
-            by_value = self.best.violation == 0 and at.bound > self.best.primal
-            if by_value or at.least_violation > self.best.violation:
+            by_value = self.best.violation == 0 and step.bound > self.best.primal
+            if by_value or step.least_violation > self.best.violation:
                 self.n_pruned += 1
-                return at
-            if at.primal - at.bound <= self.tol * at.primal:
+                return step
+            if at is None or step.gap <= at.gap:  # rounding may spoil the last steps
+                at = step
+            if at.gap <= self.tol * at.primal:
                 break
         if at is None:
             raise ValueError("a candidate's program has no finite step: scale the features first")

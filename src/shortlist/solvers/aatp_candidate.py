@@ -54,6 +54,10 @@ class Iterate:
     violation: float
     least_violation: float
 
+    @property
+    def gap(self) -> float:
+        return self.primal - self.bound
+
 
 class _Rows:
     """A = -y (Z - z_q), and for the free threshold -y (Z, -1)."""
@@ -105,11 +109,16 @@ class Candidates:
         at = float(self.shares @ (scores >= -level))
         return round(float(quantile_violation(above, at, self.tau)), 12)
 
-    def quantile_row(self, scores: Array) -> int:
-        """The row whose score is the (1 - tau) quantile: the first, from the top, at which tau is reached."""
+    def ranks(self, scores: Array) -> Array:
+        """Share of the rows above the middle of each row."""
         order = np.argsort(-scores, kind="stable")
-        reached = np.cumsum(self.shares[order])
-        return int(order[min(int(np.searchsorted(reached, self.tau - 1e-12)), len(order) - 1)])
+        out = np.empty(len(scores))
+        out[order] = np.cumsum(self.shares[order]) - self.shares[order] / 2
+        return out
+
+    def quantile_row(self, scores: Array) -> int:
+        """The row whose score is the (1 - tau) quantile."""
+        return int(np.argmin(np.abs(self.ranks(scores) - self.tau)))
 
     def iterates(self, q: int, max_iter: int) -> Iterator[Iterate]:
         """Better and better iterates of candidate q."""

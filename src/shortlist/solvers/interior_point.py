@@ -166,8 +166,8 @@ class _State:
             B = self.A.sums(f, b.groups, G)
             H += (B / S) @ B.T
         try:
-            factor = cho_factor(H, overwrite_a=True)
-        except (LinAlgError, ValueError):
+            factor = cho_factor(H, overwrite_a=True, check_finite=False)
+        except LinAlgError:
             return False
 
         def direction(m1: Array, m2: Array, m3: Array) -> dict[str, Array]:
@@ -175,10 +175,10 @@ class _State:
             right = -self.residual - self.A.back(D * e)
             if G:
                 rest = b.total(b.shares * (m2 / self.zeta - self.xi) + f * e) + m3 / self.nu - self.slack
-                dv = cho_solve(factor, right - B @ (rest / S))
+                dv = cho_solve(factor, right - B @ (rest / S), check_finite=False)
                 dnu = (B.T @ dv + rest) / S
             else:
-                dv, dnu = cho_solve(factor, right), np.zeros(0)
+                dv, dnu = cho_solve(factor, right, check_finite=False), np.zeros(0)
             dc = b.spread(dnu)
             dalpha = D * (self.A.forward(dv) + e + ratio * dc)
             dzeta = dc - dalpha
@@ -203,7 +203,7 @@ class _State:
         )
         step = self._longest(d)
         step *= max(0.99, 1 - mu)
-        if not (np.isfinite(step) and step > 1e-8):
+        if not (step > 1e-8 and all(np.all(np.isfinite(change)) for change in d.values())):
             return False
         for name in (*_POSITIVE, "v"):
             setattr(self, name, getattr(self, name) + step * d[name])
