@@ -1,6 +1,6 @@
 """Every metric from its definition on one explicit list, and every order that tied rows can take.
 
-``listings`` enumerates the orders; a metric of an order is computed from the labels read from the top, by loops.
+``listings`` enumerates the orders; a metric of an order is computed by loops from the labels, top first.
 """
 
 import itertools

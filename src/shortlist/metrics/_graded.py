@@ -137,7 +137,7 @@ def spearman_rho(sample: Sample, y: Array, ties: str) -> Array:
     covariance = np.bincount(groups, weights=w * by_score * by_label, minlength=n_groups)
     spread = np.bincount(groups, weights=w * by_label**2, minlength=n_groups)
     scale = np.sqrt(np.maximum(spread * total * (total**2 - 1) / 12, 0.0))
-    return ratio(covariance, scale)
+    return np.asarray(np.clip(ratio(covariance, scale), -1.0, 1.0))
 
 
 def _middle_rank(order: Array, keys: list[Array], groups: Array, w: Array) -> Array:

@@ -53,7 +53,7 @@ class Labels:
 
 def read(y_true: Any, y_score: Any, groups: Any = None, sample_weight: Any = None) -> Sample:
     """Check everything but the meaning of the labels."""
-    y = _column("y_true", y_true)
+    y = _labels(y_true)
     scores = _numbers("y_score", y_score)
     n = len(y)
     if n == 0:
@@ -99,10 +99,12 @@ def two_labels(y: Array, pos_label: Any = None) -> Labels | None:
     The larger label is the positive one.  A single number is positive when it is above 0.
     """
     if pos_label is not None:
-        positive = np.asarray(y == pos_label)
-        if positive.shape != y.shape:
-            raise TypeError(f"pos_label={pos_label!r} cannot be compared with labels of dtype {y.dtype}")
-        return Labels(positive.astype(bool), 0.0, 1.0)
+        if np.ndim(pos_label) != 0:
+            raise TypeError(f"pos_label must be one label, got {pos_label!r}")
+        positive = (
+            np.fromiter((v == pos_label for v in y), bool, len(y)) if y.dtype.kind == "O" else y == pos_label
+        )
+        return Labels(np.broadcast_to(np.asarray(positive, dtype=bool), y.shape), 0.0, 1.0)
     if y.dtype.kind == "b":
         return Labels(y, 0.0, 1.0)
     if y.dtype.kind in "iuf":
@@ -126,7 +128,7 @@ def two_labels(y: Array, pos_label: Any = None) -> Labels | None:
         return None
     if len(seen) == 1:
         raise ValueError(
-            f"y_true holds the single label {seen[0]!r}: pass pos_label to say whether it is the positive one"
+            f"y_true holds the single label {seen.tolist()[0]!r}: pass pos_label to say whether it is the positive one"
         )
     return Labels(np.asarray(y == seen[1], dtype=bool), 0.0, 1.0)
 
@@ -167,6 +169,16 @@ def _column(name: str, values: Any) -> Array:
     if column.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {column.shape}")
     return column
+
+
+def _labels(y_true: Any) -> Array:
+    """Labels as an array; objects that are all numbers become numbers."""
+    y = _column("y_true", y_true)
+    if y.dtype.kind == "O":
+        plain = np.array(y.tolist())
+        if plain.shape == y.shape and plain.dtype.kind in "iufb":
+            return plain
+    return y
 
 
 def _numbers(name: str, values: Any) -> Array:

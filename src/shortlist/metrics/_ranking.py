@@ -324,7 +324,8 @@ def mean_over_groups(values: Array, group_ids: Any, empty: str, metric: str) -> 
     undefined = np.isnan(values)
     if undefined.any():
         if empty == "error":
-            some = [group_ids[i] for i in np.flatnonzero(undefined)[:3]]
+            ids = (group_ids[i] for i in np.flatnonzero(undefined)[:3])
+            some = [i.item() if isinstance(i, np.generic) else i for i in ids]
             raise ValueError(
                 f"{metric} is undefined in {int(undefined.sum())} of {len(values)} groups, among them "
                 f'{", ".join(map(repr, some))}: a label is missing there. Use empty="skip", "zero" or "one"'

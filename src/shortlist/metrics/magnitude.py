@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist.metrics._input import Sample, binary_labels, read, relevance
+from shortlist.metrics._input import Sample, read, relevance, two_labels
 from shortlist.metrics._ranking import (
     PART,
     Empty,
@@ -123,12 +123,9 @@ def pearson(
 def numeric_labels(y: Array, pos_label: Any = None) -> Array:
     """Labels as numbers."""
     if pos_label is not None or y.dtype.kind not in "iufb":
-        try:
-            if pos_label is None:
-                return relevance(y)
-        except TypeError:
-            pass
-        return binary_labels(y, pos_label).positive.astype(np.float64)
+        labels = two_labels(y, pos_label)
+        if labels is not None:
+            return labels.positive.astype(np.float64)
     return relevance(y)
 
 

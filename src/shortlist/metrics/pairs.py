@@ -141,10 +141,8 @@ def spearman_rho(
 
 def two_label_spearman(r: Ranking, area: Array) -> Array:
     """``(2 AUC - 1) sqrt(3 P N / (W^2 - 1))``, P + N = W."""
-    spread = r.total**2 - 1.0
-    return np.asarray(
-        (2.0 * area - 1.0) * np.sqrt(3.0 * ratio(r.total_pos * r.total_neg, np.maximum(spread, 0)))
-    )
+    scale = np.sqrt(3.0 * ratio(r.total_pos * r.total_neg, np.maximum(r.total**2 - 1.0, 0.0)))
+    return np.clip((2.0 * area - 1.0) * scale, -1.0, 1.0)
 
 
 def _prepare(

@@ -1,0 +1,95 @@
+"""How much longer than one sort does it take to know every metric?
+
+    python -m benchmarks.scaling.metrics [--rows 1000000] [--groups 10000] [--json PATH]
+
+Times ``metrics.evaluate`` against ``numpy.argsort`` of the same scores, by turns in one process, for several
+shares of positives; medians.  The aim at 10^6 rows: 3 sorts without groups, 8 sorts in 10^4 groups.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from shortlist import metrics
+
+LIMITS = {"one group": 3.0, "many groups": 8.0}
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def measure(y: Any, s: Any, groups: Any, repeats: int) -> dict[str, float]:
+    """Medians, sort and evaluation by turns, so that both see the same machine."""
+    sort: list[float] = []
+    whole: list[float] = []
+    metrics.evaluate(y, s, groups=groups)
+    for _ in range(repeats):
+        sort.append(seconds(lambda: np.argsort(s)))
+        whole.append(seconds(lambda: metrics.evaluate(y, s, groups=groups)))
+    return {
+        "argsort_seconds": median(sort),
+        "evaluate_seconds": median(whole),
+        "ratio": median(whole) / median(sort),
+    }
+
+
+def cases(n: int, n_groups: int) -> list[tuple[str, str, Any, Any, Any]]:
+    rng = np.random.default_rng(0)
+    rows = []
+    for share in (0.01, 0.1, 0.5, 0.9):
+        y = (rng.random(n) < share).astype(np.int64)
+        scores = {"continuous": rng.normal(size=n) + y, "1000 levels": rng.integers(0, 1000, n) / 7.0}
+        for kind, s in scores.items():
+            rows.append(("one group", f"{share:.0%} positive, {kind}", y, s, None))
+            if kind == "continuous":
+                groups = rng.integers(0, n_groups, n)
+                rows.append(("many groups", f"{share:.0%} positive, {kind}", y, s, groups))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=10**6)
+    parser.add_argument("--groups", type=int, default=10**4)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--json", type=Path, default=Path("benchmarks/results/metrics.json"))
+    options = parser.parse_args()
+    results = []
+    print(f"{options.rows} rows; many groups: {options.groups}; median of {options.repeats}\n")
+    print(f"{'groups':12s} {'data':30s} {'argsort ms':>11s} {'evaluate ms':>12s} {'ratio':>7s} {'aim':>5s}")
+    for kind, data, y, s, groups in cases(options.rows, options.groups):
+        figures = measure(y, s, groups, options.repeats)
+        results.append({"groups": kind, "data": data, "aim": LIMITS[kind], **figures})
+        print(
+            f"{kind:12s} {data:30s} {1e3 * figures['argsort_seconds']:11.1f} "
+            f"{1e3 * figures['evaluate_seconds']:12.1f} {figures['ratio']:7.2f} {LIMITS[kind]:5.0f}"
+        )
+    report = {
+        "rows": options.rows,
+        "groups": options.groups,
+        "repeats": options.repeats,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "processor": platform.processor() or platform.machine(),
+        "results": results,
+    }
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
