@@ -96,9 +96,11 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
     Certificate
         ``n_iter`` is 0, ``tolerance`` the model's.
 
-    Notes ----- The feature map of a kernel is taken as fitted; what is certified is the optimisation upon
-    it. For `PatMat` the certificate covers the convex problem whose threshold solves mean_j l(theta (s_j -
-    t)) = tau, not the quantile.
+    Notes
+    -----
+    The feature map of a kernel is taken as fitted; what is certified is the optimisation upon it. For
+    `PatMat` it covers the convex problem whose threshold solves mean_j l(theta (s_j - t)) = tau, not the
+    quantile; for `AATP` the convex program of the chosen row, not the choice of the row.
 
     Examples
     --------

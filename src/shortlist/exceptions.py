@@ -1,4 +1,4 @@
-"""Warnings that Shortlist gives, each with a type of its own so that it can be caught or turned into an error."""
+"""Warnings that Shortlist gives, each of its own type, to be caught or turned into errors."""
 
 from __future__ import annotations
 

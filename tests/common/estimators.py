@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist import InfinitePush, PatMat, SparseInfinitePush, TauFPL, TopPush, TopPushK
+from shortlist import AATP, InfinitePush, PatMat, SparseInfinitePush, TauFPL, TopPush, TopPushK
 
 Array = NDArray[Any]
 
-DEFAULTS = [TopPush(), InfinitePush(), TopPushK(), TauFPL(), PatMat(), SparseInfinitePush()]
+DEFAULTS = [TopPush(), InfinitePush(), TopPushK(), TauFPL(), PatMat(), AATP(), SparseInfinitePush()]
 VARIANTS = [
     TopPush(loss="logistic"),
     TopPush(loss="exponential"),

@@ -13,6 +13,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::shortlist.exceptions.DegenerateOptimumWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning"),
+    pytest.mark.filterwarnings("ignore::shortlist.exceptions.QuantileWarning"),
 ]
 
 

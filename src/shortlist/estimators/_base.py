@@ -12,7 +12,7 @@ import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from shortlist.estimators._merge import MOST_ROWS, merge_repeats, spread
 from shortlist.estimators._validation import (
     TrainingRows,
     check_choice,
@@ -56,7 +57,8 @@ class Objective:
     loss : str
         Surrogate l of the risk mean_i l(threshold - s_i).
     threshold : str
-        'max', 'mean_of_largest', 'tail_mean', 'surrogate_quantile', 'quantile_by_classes' or 'quantile_by_rows'.
+        'max', 'mean_of_largest', 'tail_mean', 'surrogate_quantile', 'quantile_by_classes' or
+        'quantile_by_rows'.
     amount : float or None
         The k of 'mean_of_largest', the tau of those after it.
     scale : float
@@ -160,7 +162,14 @@ class TopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Z = features.fit_transform(rows.X, sample_weight=rows.weights)
         if not features.is_linear:
             largest = check_magnitude(Z)
-        outcome = self._solve(Z, rows, getattr(self, "_last", None) if self.warm_start else None)
+        start = getattr(self, "_last", None) if self.warm_start else None
+        if Z.shape[0] <= MOST_ROWS:
+            Z, merged, places = merge_repeats(Z, rows)
+            outcome = self._solve(Z, merged, start)
+            dual = spread(outcome.solution.dual, places, rows.weights)
+            outcome = replace(outcome, solution=replace(outcome.solution, dual=dual))
+        else:
+            outcome = self._solve(Z, rows, start)
         self._keep(outcome, rows, features, largest)
         return self._complaints(outcome)
 

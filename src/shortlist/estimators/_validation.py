@@ -83,6 +83,8 @@ class TrainingRows:
     group_ids : list
         The user's id of each group number.
     weights : (n_rows,) array or None
+    origin : (n_rows,) int array or None
+        Row numbers as given to fit, where these rows are a selection.
     """
 
     X: Any
@@ -91,6 +93,7 @@ class TrainingRows:
     groups: Array | None
     group_ids: list[Hashable]
     weights: Array | None
+    origin: Array | None = None
 
 
 def training_rows(
