@@ -73,8 +73,8 @@ class AATP(TopClassifier):
     >>> X = np.array([[3.0], [2.0], [1.5], [1.0], [0.0], [-1.0]])
     >>> y = np.array([1, 1, 0, 0, 0, 0])
     >>> model = AATP(C=10.0, tau=1 / 3).fit(X, y)
-    >>> model.threshold_row_, model.quantile_satisfied_
-    (1, True)
+    >>> model.rank(X)[:2], model.quantile_satisfied_
+    (array([0, 1]), True)
     """
 
     # At most a share tau of the rows is called positive, however many are.

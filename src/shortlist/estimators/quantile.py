@@ -16,6 +16,7 @@ from shortlist.risks.surrogates import SURROGATES, surrogate
 from shortlist.risks.thresholds import TailMean
 from shortlist.solvers.patmat import solve_patmat
 from shortlist.solvers.solution import Solution
+from shortlist.solvers.working_set import solve_top
 
 __all__ = ["PatMat", "TauFPL"]
 
@@ -126,13 +127,17 @@ class TauFPL(TopClassifier):
         return Outcome.of(solution, objective, risk, tau_=tau)
 
     def _smallest_tau(self, X: Any, rows: TrainingRows) -> float:
-        from shortlist.solvers.degenerate import is_degenerate
+        """Neither C nor the loss decides whether w = 0 is optimal: the tests take what is quick to solve."""
+        risk = risk_of(rows, "squared_hinge", TailMean(1.0))
+        total = float(np.bincount(risk.negative_groups, weights=risk.negative_weights).max())
+        square = float(X.multiply(X).sum() if hasattr(X, "multiply") else np.vdot(X, X))
+        unit = X.shape[0] / square if square > 0 else 1.0
 
-        risk = risk_of(rows, self.loss, TailMean(1.0))
-        total = np.bincount(risk.negative_groups, weights=risk.negative_weights).max()
-        return smallest_tau(
-            float(total), lambda tau: is_degenerate(X, risk_of(rows, self.loss, TailMean(tau)))
-        )
+        def is_degenerate(tau: float) -> bool:
+            tested = risk_of(rows, "squared_hinge", TailMean(tau))
+            return not solve_top(X, tested, unit, tol=0.1).coef.any()
+
+        return smallest_tau(total, is_degenerate)
 
 
 @fill_doc
