@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from shortlist.estimators._base import Objective, Outcome, TopClassifier, warm
@@ -21,9 +22,12 @@ __all__ = ["InfinitePush", "SparseInfinitePush", "TopPush", "TopPushK"]
 
 def risk_of(rows: TrainingRows, loss: str, threshold: Threshold) -> TopRisk:
     """The risk of checked rows."""
-    return TopRisk.from_labels(
+    risk = TopRisk.from_labels(
         rows.is_positive, surrogate(loss), threshold, groups=rows.groups, sample_weight=rows.weights
     )
+    if risk.caps is not None and risk.caps.min() >= 1:  # the mean of the one largest: the maximum, and easier
+        return replace(risk, threshold=Maximum(), caps=None)
+    return risk
 
 
 def push(estimator: TopClassifier, X: Any, risk: TopRisk, start: Solution | None) -> Solution:
