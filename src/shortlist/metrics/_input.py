@@ -101,10 +101,9 @@ def two_labels(y: Array, pos_label: Any = None) -> Labels | None:
     if pos_label is not None:
         if np.ndim(pos_label) != 0:
             raise TypeError(f"pos_label must be one label, got {pos_label!r}")
-        positive = (
-            np.fromiter((v == pos_label for v in y), bool, len(y)) if y.dtype.kind == "O" else y == pos_label
-        )
-        return Labels(np.broadcast_to(np.asarray(positive, dtype=bool), y.shape), 0.0, 1.0)
+        # An array of text compared with a number is one False, not one a row.
+        positive = np.broadcast_to(np.asarray(y == pos_label, dtype=bool), y.shape)
+        return Labels(positive, 0.0, 1.0)
     if y.dtype.kind == "b":
         return Labels(y, 0.0, 1.0)
     if y.dtype.kind in "iuf":
@@ -128,7 +127,8 @@ def two_labels(y: Array, pos_label: Any = None) -> Labels | None:
         return None
     if len(seen) == 1:
         raise ValueError(
-            f"y_true holds the single label {seen.tolist()[0]!r}: pass pos_label to say whether it is the positive one"
+            f"y_true holds the single label {seen.tolist()[0]!r}: "
+            "pass pos_label to say whether it is the positive one"
         )
     return Labels(np.asarray(y == seen[1], dtype=bool), 0.0, 1.0)
 

@@ -9,7 +9,8 @@ weights.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -25,7 +26,7 @@ Array = NDArray[Any]
 Ties = Literal["average", "pessimistic", "optimistic"]
 Empty = Literal["skip", "zero", "one", "error"]
 
-# Entries that are worked on at a time: temporaries of 128 kB stay in the cache and in the allocator.
+# Entries worked on at a time: temporaries of 128 kB stay in the cache and in the allocator.
 PART = 16000
 
 __all__ = [
@@ -57,10 +58,11 @@ class Ranking:
         Mass of each label in each group.
     counts : (n_groups,) int array
         Blocks of each group.
-    above_pos, above_neg : (n_blocks,) arrays
-        Mass that scores strictly higher in the group.
-    pos, neg : (n_blocks,) arrays
-        Mass inside the block; ``pos`` > 0.
+    masses : four (n_blocks,) arrays, or None
+        Positives and negatives above each block and inside it.
+    places : (int, (n_blocks,) int array) or None
+        Instead of the masses, where there is one group and no tie: the number of positives before the first
+        of these blocks, and the row, counted from the top, of each.
     whole : bool
         Whether every mass is a whole number.
     distinct : bool
@@ -71,13 +73,45 @@ class Ranking:
     total_pos: Array
     total_neg: Array
     counts: Array
-    above_pos: Array
-    above_neg: Array
-    pos: Array
-    neg: Array
+    masses: tuple[Array, Array, Array, Array] | None
+    places: tuple[int, Array] | None
     whole: bool
     distinct: bool
     group_ids: Any
+
+    @cached_property
+    def above_pos(self) -> Array:
+        """Mass of the positives that score strictly higher in the group, for each block."""
+        if self.masses is not None:
+            return self.masses[0]
+        assert self.places is not None
+        first, rows = self.places
+        return np.arange(first, first + len(rows), dtype=np.float64)
+
+    @cached_property
+    def above_neg(self) -> Array:
+        """Mass of the negatives that score strictly higher."""
+        if self.masses is not None:
+            return self.masses[1]
+        assert self.places is not None
+        return np.asarray(self.places[1] - self.above_pos)
+
+    @cached_property
+    def pos(self) -> Array:
+        """Mass of the positives inside each block; above 0."""
+        return np.broadcast_to(1.0, len(self)) if self.masses is None else self.masses[2]
+
+    @cached_property
+    def neg(self) -> Array:
+        """Mass of the negatives inside each block."""
+        return np.broadcast_to(0.0, len(self)) if self.masses is None else self.masses[3]
+
+    def __len__(self) -> int:
+        """Number of blocks."""
+        if self.masses is not None:
+            return len(self.masses[0])
+        assert self.places is not None
+        return len(self.places[1])
 
     @property
     def n_groups(self) -> int:
@@ -98,11 +132,6 @@ class Ranking:
         """Mass of each block."""
         return self.pos + self.neg
 
-    @cached_property
-    def heads(self) -> Array:
-        """Number of the best block of each group that has one."""
-        return (np.cumsum(self.counts) - self.counts)[self.counts > 0]
-
     def sum(self, values: Array) -> Array:
         """Sum of one value per block over each group."""
         return segment_sum(values, self.counts)
@@ -111,53 +140,68 @@ class Ranking:
         """One value per group, at each of its blocks."""
         return values if self.n_groups == 1 else np.repeat(values, self.counts)
 
-    def upto(self, key: Array, limit: float | Array) -> Ranking:
+    def upto(self, key: Literal["above", "above_neg"], limit: float | Array) -> Ranking:
         """Only the blocks whose ``key``, which rises down the list of a group, is below a limit."""
         if self.n_groups == 1:
-            stop = int(np.searchsorted(key, limit if np.ndim(limit) == 0 else np.asarray(limit)[0]))
-            keep: Any = slice(0, stop)
-            counts = np.array([stop])
-        else:
-            keep = np.flatnonzero(key < limit)
-            counts = np.diff(np.searchsorted(keep, np.concatenate([[0], np.cumsum(self.counts)])))
-        return self._with(keep, counts)
+            most = float(limit if np.ndim(limit) == 0 else np.asarray(limit)[0])
+            if self.places is not None:
+                rows, step = self.places[1], int(key == "above_neg")
+                before = step * self.places[0]
+                stop = bisect_left(range(len(rows)), most, key=lambda i: rows[i] - before - step * i)
+            else:
+                stop = int(np.searchsorted(getattr(self, key), most))
+            return self._part(slice(0, stop), np.array([stop]))
+        keep = np.flatnonzero(getattr(self, key) < limit)
+        counts = np.diff(np.searchsorted(keep, np.concatenate([[0], np.cumsum(self.counts)])))
+        return self._part(keep, counts)
+
+    def leaders(self) -> Ranking:
+        """Only the best block of each group."""
+        if self.n_groups == 1:
+            return self._part(slice(0, 1), np.minimum(self.counts, 1))
+        filled = self.counts > 0
+        return self._part((np.cumsum(self.counts) - self.counts)[filled], filled.astype(np.intp))
 
     def total_of(self, values: Callable[[Ranking], Array]) -> Array:
-        """Sum over each group of a function of its blocks, worked out part by part.
+        """Sum over each group of a function of its blocks."""
+        return self.totals_of([values])[0]
+
+    def totals_of(self, functions: Sequence[Callable[[Ranking], Array]]) -> list[Array]:
+        """Sums over each group of functions of its blocks, worked out part by part.
 
         A part fits the cache, temporaries included: fresh memory for arrays of every block would cost more
         than the arithmetic on them.
         """
-        sums = [segment_sum(values(part), part.counts) for part in self.parts]
+        sums: list[list[Array]] = [[] for _ in functions]
+        for part in self.parts():
+            for column, function in zip(sums, functions, strict=True):
+                column.append(segment_sum(function(part), part.counts))
         if self.n_groups == 1:
-            return np.array([np.sum(sums)])
-        return np.concatenate(sums)
+            return [np.array([np.sum(column)]) for column in sums]
+        return [np.concatenate(column) for column in sums]
 
-    @cached_property
-    def parts(self) -> list[Ranking]:
+    def parts(self) -> Iterator[Ranking]:
         """Consecutive blocks: of the one group, or of whole groups."""
-        n = len(self.pos)
+        n = len(self)
         if n <= PART:
-            return [self]
-        if self.n_groups == 1:
-            cuts = [*range(0, n, PART), n]
-            return [self._with(slice(a, b), np.array([b - a])) for a, b in pairwise(cuts)]
-        parts = []
-        ends = np.concatenate([[0], np.cumsum(self.counts)])
-        for a, b in pairwise(cut_groups(self.counts)):
-            part = self._with(slice(ends[a], ends[b]), self.counts[a:b])
-            parts.append(replace(part, total_pos=self.total_pos[a:b], total_neg=self.total_neg[a:b]))
-        return parts
+            yield self
+        elif self.n_groups == 1:
+            for a in range(0, n, PART):
+                b = min(a + PART, n)
+                yield self._part(slice(a, b), np.array([b - a]))
+        else:
+            ends = np.concatenate([[0], np.cumsum(self.counts)])
+            for a, b in pairwise(cut_groups(self.counts)):
+                part = self._part(slice(ends[a], ends[b]), self.counts[a:b])
+                yield replace(part, total_pos=self.total_pos[a:b], total_neg=self.total_neg[a:b])
 
-    def _with(self, keep: Any, counts: Array) -> Ranking:
-        return replace(
-            self,
-            counts=counts,
-            above_pos=self.above_pos[keep],
-            above_neg=self.above_neg[keep],
-            pos=self.pos[keep],
-            neg=self.neg[keep],
-        )
+    def _part(self, keep: Any, counts: Array) -> Ranking:
+        if self.places is not None:
+            first, rows = self.places
+            return replace(self, counts=counts, places=(first + keep.start, rows[keep]))
+        assert self.masses is not None
+        a, b, c, d = self.masses
+        return replace(self, counts=counts, masses=(a[keep], b[keep], c[keep], d[keep]))
 
 
 def cut_groups(counts: Array) -> Array:
@@ -230,44 +274,35 @@ def ranking_of(sample: Sample, scores: Array, positive: Array, weights: Array | 
     before = np.searchsorted(rows, starts)
     counts = np.diff(before)
     if weights is not None:
-        return _weighted_ranking(sample, weights, positive, new, rows, starts)
-    totals = {
-        "total_pos": counts.astype(np.float64),
-        "total_neg": (np.diff(starts) - counts).astype(np.float64),
-    }
-    if new.all():
+        return _weighted_ranking(sample, weights, positive, new, starts)
+    masses: tuple[Array, Array, Array, Array] | None = None
+    distinct = bool(new.all())
+    if distinct and sample.n_groups > 1:
         above_pos, above_neg = np.arange(len(rows), dtype=np.float64), rows.astype(np.float64)
         above_neg -= above_pos
-        pos, neg = np.broadcast_to(1.0, len(rows)), np.broadcast_to(0.0, len(rows))
-    else:
-        bounds, block, number = _blocks(new, rows)
-        lo, hi = bounds[number], bounds[number + 1]
-        first = np.flatnonzero(block)
-        pos = np.diff(first, append=len(rows)).astype(np.float64)
-        neg = (hi - lo) - pos
-        above_pos, above_neg = first.astype(np.float64), (lo - first).astype(np.float64)
+        masses = above_pos, above_neg, np.broadcast_to(1.0, len(rows)), np.broadcast_to(0.0, len(rows))
+    elif not distinct:
+        lo, hi, first, pos = _blocks(new, positive)[:4]
+        masses = first.astype(np.float64), (lo - first).astype(np.float64), pos, (hi - lo) - pos
         counts = np.diff(np.searchsorted(lo, starts))
-    if sample.n_groups > 1:
+    if masses is not None and sample.n_groups > 1:
+        above_pos, above_neg = masses[:2]
         above_pos -= np.repeat(before[:-1], counts)
         above_neg -= np.repeat(starts[:-1] - before[:-1], counts)
     return Ranking(
-        **totals,
+        total_pos=np.diff(before).astype(np.float64),
+        total_neg=(np.diff(starts) - np.diff(before)).astype(np.float64),
         counts=counts,
-        above_pos=above_pos,
-        above_neg=above_neg,
-        pos=pos,
-        neg=neg,
+        masses=masses,
+        places=(0, rows) if masses is None else None,
         whole=True,
-        distinct=pos.strides == (0,),
+        distinct=distinct,
         group_ids=sample.group_ids,
     )
 
 
-def _weighted_ranking(
-    sample: Sample, weights: Array, positive: Array, new: Array, rows: Array, starts: Array
-) -> Ranking:
-    bounds, _, number = _blocks(new, rows)
-    lo = bounds[number]
+def _weighted_ranking(sample: Sample, weights: Array, positive: Array, new: Array, starts: Array) -> Ranking:
+    lo, _, _, _, bounds, number = _blocks(new, positive)
     counts = np.diff(np.searchsorted(lo, starts))
     sides = []
     for flags in (positive, ~positive):
@@ -282,23 +317,22 @@ def _weighted_ranking(
         total_pos=total_pos,
         total_neg=total_neg,
         counts=counts,
-        above_pos=above_pos,
-        above_neg=above_neg,
-        pos=pos,
-        neg=neg,
+        masses=(above_pos, above_neg, pos, neg),
+        places=None,
         whole=bool((weights == np.floor(weights)).all()),
         distinct=False,
         group_ids=sample.group_ids,
     )
 
 
-def _blocks(new: Array, rows: Array) -> tuple[Array, Array, Array]:
-    """Bounds of all runs of equal scores; the positives that open a block; the runs that are blocks."""
+def _blocks(new: Array, positive: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Of each block: first row, end, positives before and inside; bounds of all runs, and which are blocks."""
     bounds = np.append(np.flatnonzero(new), len(new))
-    number = np.cumsum(new, dtype=np.int32)[rows] - 1
-    opens = np.ones(len(number), dtype=bool)
-    np.not_equal(number[1:], number[:-1], out=opens[1:])
-    return bounds, opens, number[opens]
+    before = np.concatenate([[0], np.cumsum(positive, dtype=np.int32)]).take(bounds)
+    inside = np.diff(before)
+    number = np.flatnonzero(inside)
+    lo, hi = bounds.take(number), bounds.take(number + 1)
+    return lo, hi, before.take(number), inside.take(number).astype(np.float64), bounds, number
 
 
 def group_sizes(sample: Sample) -> Array:

@@ -11,6 +11,7 @@ first, ``optimistic`` the positives, ``average`` takes the expectation over all 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,18 +28,23 @@ _ABOVE_ZERO = float(np.nextafter(0.0, 1.0))
 _SHARE = {"pessimistic": 1.0, "average": 0.5, "optimistic": 0.0}
 
 
-def auc(r: Ranking, ties: str) -> Array:
-    if r.distinct:
-        beaten = r.total_pos * r.total_neg - r.sum(r.above_neg)
-    else:
-        share = _SHARE[ties]
-        beaten = r.total_of(lambda b: b.pos * (b.of_group(b.total_neg) - b.above_neg - share * b.neg))
-    return ratio(beaten, r.total_pos * r.total_neg)
+Terms = Callable[[Ranking], Array]
+
+
+def auc(r: Ranking, ties: str, lost: Array | None = None) -> Array:
+    lost = r.total_of(auc_terms(ties)) if lost is None else lost
+    return ratio(r.total_pos * r.total_neg - lost, r.total_pos * r.total_neg)
+
+
+def auc_terms(ties: str) -> Terms:
+    """Pairs lost by the positives of a block."""
+    share = _SHARE[ties]
+    return lambda b: b.above_neg if b.distinct else b.pos * (b.above_neg + share * b.neg)
 
 
 def partial_auc(r: Ranking, ties: str, min_fpr: float, max_fpr: float) -> Array:
     """Area over the negatives ranked in (min_fpr n, max_fpr n], counted from the positives' side."""
-    r = r.upto(r.above_neg, r.of_group(max_fpr * r.total_neg))
+    r = r.upto("above_neg", r.of_group(max_fpr * r.total_neg))
     lo, hi = r.of_group(min_fpr * r.total_neg), r.of_group(max_fpr * r.total_neg)
     area = hi - np.clip(r.above_neg + r.neg, lo, hi)
     if not r.distinct and ties != "pessimistic":
@@ -54,7 +60,7 @@ def partial_auc(r: Ranking, ties: str, min_fpr: float, max_fpr: float) -> Array:
 
 def positives_at_top(r: Ranking, ties: str) -> Array:
     """Mass of the positives above every negative; NaN in a group that lacks a label."""
-    r = r.upto(r.above_neg, _ABOVE_ZERO)
+    r = r.upto("above_neg", _ABOVE_ZERO)
     if ties == "pessimistic":
         count = np.where(r.neg == 0, r.pos, 0.0)
     elif ties == "average":
@@ -73,10 +79,14 @@ def infinite_push_loss(r: Ranking, ties: str) -> Array:
     return 1.0 - pos_at_top(r, ties)
 
 
-def p_norm_loss(r: Ranking, ties: str, p: float) -> Array:
+def p_norm_loss(r: Ranking, ties: str, p: float, total: Array | None = None) -> Array:
     """``(mean over negatives of (share of positives below)^p)^(1/p)``, ties averaged inside the root."""
-    mean = ratio(r.total_of(lambda b: _p_norm_terms(b, ties, p)), r.total_neg * (r.total_pos > 0))
-    return np.asarray(mean ** (1.0 / p))
+    total = r.total_of(p_norm_terms(ties, p)) if total is None else total
+    return np.asarray(ratio(total, r.total_neg * (r.total_pos > 0)) ** (1.0 / p))
+
+
+def p_norm_terms(ties: str, p: float) -> Terms:
+    return lambda part: _p_norm_terms(part, ties, p)
 
 
 def _p_norm_terms(r: Ranking, ties: str, p: float) -> Array:
@@ -103,7 +113,7 @@ def _p_norm_terms(r: Ranking, ties: str, p: float) -> Array:
 def top_k(r: Ranking, ties: str, k: float | Array) -> Array:
     """Expected mass of positives among the first ``k`` places."""
     each = isinstance(k, np.ndarray)
-    r = r.upto(r.above, r.of_group(np.asarray(k)) if each else k)
+    r = r.upto("above", r.of_group(np.asarray(k)) if each else k)
     if each:
         k = r.of_group(np.asarray(k))
     if ties == "average":
@@ -129,7 +139,7 @@ def enrichment_factor(r: Ranking, ties: str, fraction: float) -> Array:
 
 
 def winner_takes_all(r: Ranking, ties: str) -> Array:
-    r = r.upto(r.above, _ABOVE_ZERO)
+    r = r.upto("above", _ABOVE_ZERO)
     if ties == "average":
         wins = r.pos / r.size
     else:
@@ -140,7 +150,8 @@ def winner_takes_all(r: Ranking, ties: str) -> Array:
 def reciprocal_rank(r: Ranking, ties: str) -> Array:
     """One over the place of the first positive."""
     value = np.full(r.n_groups, np.nan)
-    above, pos, neg = r.above[r.heads], r.pos[r.heads], r.neg[r.heads]
+    best = r.leaders()
+    above, pos, neg = best.above, best.pos, best.neg
     inverse = 1.0 / (above + 1.0 + (neg if ties == "pessimistic" else 0.0))
     tied = np.flatnonzero(neg > 0)
     if ties == "average" and len(tied):
@@ -152,8 +163,12 @@ def reciprocal_rank(r: Ranking, ties: str) -> Array:
 def discounted(r: Ranking, ties: str, discount: Discount, k: float | None = None) -> Array:
     """Sum over the positives of the discount of their place."""
     if k is not None:
-        r = r.upto(r.above, k)
-    return r.total_of(lambda part: _discounted(part, ties, discount, k))
+        r = r.upto("above", k)
+    return r.total_of(discount_terms(ties, discount, k))
+
+
+def discount_terms(ties: str, discount: Discount, k: float | None = None) -> Terms:
+    return lambda part: _discounted(part, ties, discount, k)
 
 
 def _discounted(r: Ranking, ties: str, discount: Discount, k: float | None) -> Array:
@@ -165,11 +180,9 @@ def _discounted(r: Ranking, ties: str, discount: Discount, k: float | None) -> A
     return worth * (r.pos / r.size) if ties == "average" else worth
 
 
-def bedroc(r: Ranking, ties: str, alpha: float) -> Array:
+def bedroc(r: Ranking, ties: str, alpha: float, total: Array | None = None) -> Array:
     """(RIE - RIE_min) / (RIE_max - RIE_min), each a sum of ``exp(-alpha place / n)`` over the positives."""
-    found = r.total_of(
-        lambda part: _discounted(part, ties, ExponentialDiscount(alpha, part.of_group(part.total)), None)
-    )
+    found = r.total_of(bedroc_terms(ties, alpha)) if total is None else total
     ends = ExponentialDiscount(alpha, r.total)
     best = ends.cumulative(r.total_pos)
     worst = ends.between(r.total_neg, r.total)
@@ -177,8 +190,16 @@ def bedroc(r: Ranking, ties: str, alpha: float) -> Array:
     return np.where(r.total_pos > 0, value, np.nan)
 
 
-def average_precision(r: Ranking, ties: str) -> Array:
-    return ratio(r.total_of(lambda part: _precisions(part, ties)), r.total_pos)
+def bedroc_terms(ties: str, alpha: float) -> Terms:
+    return lambda part: _discounted(part, ties, ExponentialDiscount(alpha, part.of_group(part.total)), None)
+
+
+def average_precision(r: Ranking, ties: str, total: Array | None = None) -> Array:
+    return ratio(r.total_of(precision_terms(ties)) if total is None else total, r.total_pos)
+
+
+def precision_terms(ties: str) -> Terms:
+    return lambda part: _precisions(part, ties)
 
 
 def _precisions(r: Ranking, ties: str) -> Array:

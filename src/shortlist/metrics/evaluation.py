@@ -93,15 +93,14 @@ def evaluate(
 
     if labels is None:
         y = relevance(sample.y, "evaluate")
-        gained: Callable[[float | None], tuple[Array, Array]]
         if y.min() >= 0 or callable(gains):
             worth = gain.list_gains(y, gains)
 
-            def gained(at: float | None) -> tuple[Array, Array]:
+            def list_gained(at: float | None) -> tuple[Array, Array]:
                 best = _graded.ideal_dcg(sample, worth, discount, at)
                 return _graded.dcg(sample, worth, ties, discount, at), best
 
-            _add_gains(values, gained, k)
+            _add_gains(values, list_gained, k)
         disagreement = _graded.disagreement(sample, y)
         misranking = disagreement.misranking(ties)
         values["ranking_error"] = disagreement.error(ties)
@@ -117,7 +116,17 @@ def evaluate(
             found = _magnitudes(sample, magnitude.numeric_labels(sample.y, pos_label))
         r = ranking_of(sample, scores, positive, ordered_weights)
         del scores, positive
-        area = _two_label.auc(r, ties)
+        terms = {
+            "auc": _two_label.auc_terms(ties),
+            "p_norm_loss": _two_label.p_norm_terms(ties, p),
+            "average_precision": _two_label.precision_terms(ties),
+            "bedroc": _two_label.bedroc_terms(ties, alpha),
+            "dcg": _two_label.discount_terms(ties, discount),
+        }
+        if r.whole:
+            terms["rank_statistic"] = rank_sums.rank_terms(rank_weight, "subrank")
+        sums = dict(zip(terms, r.totals_of([*terms.values()]), strict=True))
+        area = _two_label.auc(r, ties, sums["auc"])
         misranking = 1.0 - area
         strict = _two_label.positives_at_top(r, "pessimistic")
         values["auc"] = area
@@ -125,18 +134,22 @@ def evaluate(
         values["positives_at_top"] = strict
         values["pos_at_top"] = ratio(strict, r.total_pos)
         values["infinite_push_loss"] = 1.0 - values["pos_at_top"]
-        values["p_norm_loss"] = _two_label.p_norm_loss(r, ties, p)
+        values["p_norm_loss"] = _two_label.p_norm_loss(r, ties, p, sums["p_norm_loss"])
         values["precision_at_k"] = _two_label.precision_at_k(r, ties, k)
         values["recall_at_k"] = _two_label.recall_at_k(r, ties, k)
         values["winner_takes_all"] = _two_label.winner_takes_all(r, ties)
         values["reciprocal_rank"] = _two_label.reciprocal_rank(r, ties)
-        values["average_precision"] = _two_label.average_precision(r, ties)
+        values["average_precision"] = _two_label.average_precision(r, ties, sums["average_precision"])
         values["enrichment_factor"] = _two_label.enrichment_factor(r, ties, fraction)
-        values["bedroc"] = _two_label.bedroc(r, ties, alpha)
+        values["bedroc"] = _two_label.bedroc(r, ties, alpha, sums["bedroc"])
         if r.whole:
-            values["rank_statistic"] = rank_sums.rank_sums(r, rank_weight, "subrank")
+            values["rank_statistic"] = sums["rank_statistic"]
         worths = gain.two_values(labels.low, labels.high, gains)
-        _add_gains(values, lambda at: gain.two_label_gains(r, worths, ties, discount, at), k)
+
+        def gained(at: float | None) -> tuple[Array, Array]:
+            return gain.two_label_gains(r, worths, ties, discount, at, sums["dcg"] if at is None else None)
+
+        _add_gains(values, gained, k)
         values["ranking_error"] = (labels.high - labels.low) * misranking
         values["spearman_rho"] = pairs.two_label_spearman(r, area)
 

@@ -231,12 +231,18 @@ def _gained(
 
 
 def two_label_gains(
-    r: Ranking, values: tuple[float, float], ties: str, discount: Discount, k: float | None
+    r: Ranking,
+    values: tuple[float, float],
+    ties: str,
+    discount: Discount,
+    k: float | None,
+    total: Array | None = None,
 ) -> tuple[Array, Array]:
     """DCG and ideal DCG where negatives gain ``values[0]`` and positives ``values[1]``."""
     low, high = values
     none = np.zeros(r.n_groups)
-    gained = (high - low) * _two_label.discounted(r, ties, discount, k)
+    total = _two_label.discounted(r, ties, discount, k) if total is None else total
+    gained = (high - low) * total
     first = max(high, low) - min(high, low)
     best = first * discount.between(none, r.total_pos if high >= low else r.total_neg, k)
     if low != 0:

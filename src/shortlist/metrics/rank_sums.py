@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from shortlist.statistics import RankWeights, count_beaten, rank_weights
 
 Array = NDArray[Any]
 
-__all__ = ["rank_statistic", "rank_sums"]
+__all__ = ["rank_statistic", "rank_sums", "rank_terms"]
 
 
 def rank_statistic(
@@ -75,7 +76,11 @@ def rank_sums(r: Ranking, a: RankWeights, ranks: str) -> Array:
     """The statistic of each group."""
     if not r.whole:
         raise _fractional()
-    return r.total_of(lambda part: _worth(part, a, ranks))
+    return r.total_of(rank_terms(a, ranks))
+
+
+def rank_terms(a: RankWeights, ranks: str) -> Callable[[Ranking], Array]:
+    return lambda part: _worth(part, a, ranks)
 
 
 def _worth(r: Ranking, a: RankWeights, ranks: str) -> Array:
