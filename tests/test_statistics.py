@@ -128,4 +128,5 @@ def test_the_metric_is_the_statistic(name, ranks, margin):
 
 def test_integer_and_unsigned_scores():
     assert subranks(np.array([2, 0, 1], dtype=np.uint8), margin=1).tolist() == [2, 0, 1]
+    assert subranks(np.array([100, -100], dtype=np.int8), margin=1).tolist() == [1, 0]
     assert statistic_value([1, 0, 1], [True, False, True], "wrs") == 4

@@ -310,7 +310,8 @@ def _scores(scores: ArrayLike) -> Array:
     s = np.asarray(scores)
     if s.ndim != 1 or s.dtype.kind not in "iufb":
         raise ValueError(f"scores must be one real number a row, got shape {s.shape} and dtype {s.dtype}")
-    s = s.astype(np.float64) if s.dtype.kind in "ub" else s
+    # Differences of narrow or unsigned integers would wrap round.
+    s = s.astype(np.float64) if s.dtype.kind in "iub" else s
     if not np.isfinite(s).all():
         raise ValueError(f"scores must be finite, but row {int(np.argmin(np.isfinite(s)))} is not")
     return s

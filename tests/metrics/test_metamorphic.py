@@ -130,13 +130,25 @@ def test_more_groups_than_two_bytes_number():
     assert metrics.evaluate(y, s, groups=groups)["auc"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int16, np.uint8, bool, object])
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.float16, np.int8, np.int16, np.uint8, np.uint64, bool, object]
+)
 def test_score_types(dtype):
-    y, s, _ = sample(7, levels=2)
-    s = (s * 3).astype(dtype)
-    assert metrics.auc(y, s) == metrics.auc(y, s.astype(float))
-    for name, value in metrics.evaluate(y, s).items():
-        assert value == pytest.approx(metrics.evaluate(y, s.astype(float))[name], rel=1e-5), name
+    """Among them types whose differences wrap round."""
+    y, _, rng = sample(7)
+    low, high = {np.int8: (-128, 128), bool: (0, 2)}.get(dtype, (0, 256))
+    groups = rng.integers(0, 3, len(y))
+    for s in (rng.integers(low, high, len(y)), rng.integers(low, high, 4)[rng.integers(0, 4, len(y))]):
+        s = s.astype(dtype)
+        for g in (None, groups):
+            plain = metrics.evaluate(y, s.astype(float), groups=g)
+            typed = metrics.evaluate(y, s, groups=g)
+            for name, value in plain.items():
+                assert typed[name] == pytest.approx(value, rel=1e-12), name
+            for metric in ALL.values():
+                assert metric(y, s, groups=g) == pytest.approx(
+                    metric(y, s.astype(float), groups=g), rel=1e-12
+                )
 
 
 @settings(max_examples=60, deadline=None)

@@ -147,9 +147,10 @@ class ExponentialDiscount(Discount):
 
 def harmonic_between(lo: Array, hi: Array, whole: bool) -> Array:
     """``1/(lo+1) + ... + 1/hi``; of fractions, the difference of digammas."""
-    if not whole or hi.max(initial=0.0) > _TABLE:
+    longest = hi.max(initial=0.0)
+    if not whole or longest > min(_TABLE, 32 * hi.size):
         return digamma(hi + 1.0) - digamma(lo + 1.0)
-    table = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1.0, int(hi.max(initial=0.0)) + 1))])
+    table = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1.0, int(longest) + 1))])
     return np.asarray(table[hi.astype(np.intp)] - table[lo.astype(np.intp)])
 
 

@@ -326,9 +326,10 @@ def _weighted_ranking(sample: Sample, weights: Array, positive: Array, new: Arra
 
 
 def _blocks(new: Array, positive: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Of each block: first row, end, positives before and inside; bounds of all runs, and which are blocks."""
+    """Of each block: first row, end, positives before and inside; bounds of all runs; which are blocks."""
     bounds = np.append(np.flatnonzero(new), len(new))
-    before = np.concatenate([[0], np.cumsum(positive, dtype=np.int32)]).take(bounds)
+    before = np.cumsum(positive, dtype=np.int32).take(bounds - 1)
+    before[0] = 0
     inside = np.diff(before)
     number = np.flatnonzero(inside)
     lo, hi = bounds.take(number), bounds.take(number + 1)

@@ -255,7 +255,8 @@ def _power(x: Array, p: float) -> Array:
 def _mean_power(base: Array, count: Array, scale: Array, p: float) -> Array:
     """Mean of ``((base + t) / scale)^p`` over t = 0, 1, ..., count; part of a step counts in part."""
     value: Array = np.empty(len(base))
-    long = count > 4096
+    # Where the sum is long, its continuation errs by less than 1e-10 of it.
+    long = count > max(256.0, 64.0 * p)
     if long.any():
         # The first 64 terms as they are, the rest by Euler-Maclaurin in units of 1 / scale.
         h = 1.0 / scale[long]

@@ -203,14 +203,17 @@ def two_label_magnitudes(
 
 def _magnitudes_of_one(scores: Array, positive: Array, low: float, high: float) -> tuple[Array, Array, Array]:
     """The same for one group, in pieces that stay in cache."""
+    opens = np.flatnonzero(scores[1:] != scores[:-1]) + 1
+    if 8 * len(opens) < len(scores):
+        return _magnitudes_of_levels(scores, positive, np.append(0, opens), low, high)
     n, m, step = len(scores), int(np.count_nonzero(positive)), high - low
     pieces = [slice(a, min(a + PART, n)) for a in range(0, n, PART)]
-    shift = scores.dtype.type(scores[n // 2])
+    shift = float(scores[n // 2])
     # The scores fall, so their negatives are two rising runs: positives, then negatives.
     runs = np.empty(n)
     ends = {True: 0, False: m}
     for piece in pieces:
-        s, flags = (shift - scores[piece]).astype(np.float64, copy=False), positive[piece]
+        s, flags = shift - scores[piece].astype(np.float64, copy=False), positive[piece]
         for label in (True, False):
             chosen = s.take(np.flatnonzero(flags if label else ~flags))
             runs[ends[label] : ends[label] + len(chosen)] = chosen
@@ -231,6 +234,30 @@ def _magnitudes_of_one(scores: Array, positive: Array, low: float, high: float) 
         float(np.dot(np.arange(2.0 * p.start + 1 - n, 2.0 * p.stop - n, 2.0), runs[p])) for p in pieces
     )
     return squared, np.array([2.0 * lead / n**2]), correlated
+
+
+def _magnitudes_of_levels(
+    scores: Array, positive: Array, opens: Array, low: float, high: float
+) -> tuple[Array, Array, Array]:
+    """The same for one group with few distinct scores: two weighted residuals for each of them."""
+    n, step = len(scores), high - low
+    values = scores.take(opens).astype(np.float64)
+    values -= values[len(values) // 2]
+    ends = np.append(opens[1:], n)
+    ones = np.diff(np.cumsum(positive, dtype=np.int64).take(ends - 1), prepend=0)
+    zeros = ends - opens - ones
+    m = int(ones.sum())
+    mean_1, mean_0 = np.dot(values, ones) / max(m, 1), np.dot(values, zeros) / max(n - m, 1)
+    within = np.dot((values - mean_1) ** 2, ones) + np.dot((values - mean_0) ** 2, zeros)
+    squared, correlated = _from_moments(
+        np.array([n]), np.array([m]), np.array([within]), np.array([mean_1 - mean_0]), step
+    )
+    centre = (mean_0 * (n - m) + (mean_1 - step) * m) / n
+    residuals, mass = np.concatenate([values, values - step]) - centre, np.concatenate([zeros, ones])
+    order = np.argsort(residuals)
+    w = mass.take(order)
+    lead = 2.0 * np.cumsum(w) - w - n
+    return squared, np.array([2.0 * np.dot(w * residuals.take(order), lead) / n**2]), correlated
 
 
 def _from_moments(size: Array, m: Array, within: Array, apart: Array, step: float) -> tuple[Array, Array]:
@@ -262,8 +289,7 @@ def _sorted_by_size(residuals: Array, sizes: Array) -> Array:
 def _centred(sample: Sample, values: Array) -> Array:
     """Values minus the mean of their group; exactly 0 where they are constant."""
     if sample.groups is None:
-        shifted = values - values.dtype.type(values[0])
-        shifted = shifted.astype(np.float64, copy=False)
+        shifted = values.astype(np.float64, copy=False) - float(values[0])
         mean = shifted.mean() if sample.weights is None else np.average(shifted, weights=sample.weights)
         return np.asarray(shifted - mean)
     reference = np.zeros(sample.n_groups)
