@@ -21,8 +21,8 @@ __all__ = [
     "CustomDiscount",
     "Discount",
     "ExponentialDiscount",
+    "HarmonicDiscount",
     "LogDiscount",
-    "harmonic_between",
     "make_discount",
 ]
 
@@ -44,25 +44,47 @@ class Discount(ABC):
         """Sum over the places lo+1..hi, of which those beyond ``k`` are worth nothing."""
         if k is not None:
             lo, hi = np.minimum(lo, k), np.minimum(hi, k)
-        single = (hi - lo == 1) & (lo == np.floor(lo))
-        if single.all():
+        width = hi - lo
+        if np.array_equal(width, np.ones_like(width)) and np.array_equal(lo, np.floor(lo)):
             return self.at(hi)
-        total = self.cumulative(hi) - self.cumulative(lo)
-        # A single place is read off: a difference of two long sums would cost it half its digits.
-        if single.any():
-            total[single] = self.at(hi[single])
+        middle = (lo + hi + 1.0) / 2
+        bend = self.bend(np.maximum(middle, 1.0))
+        short = np.zeros(len(width), dtype=bool) if bend is None else lo > 1000 * width
+        total = np.empty(len(width))
+        if bend is not None:
+            # Taylor's series about the middle of a short stretch: its next term is below 1e-14 of the sum.
+            w = width[short]
+            total[short] = w * (self.at(middle[short]) + bend[short] * (w - 1.0) * (w + 1.0) / 24)
+        if not short.all():
+            a, b = lo[~short], hi[~short]
+            part = self.cumulative(b) - self.cumulative(a)
+            # A single place is read off: a difference of two long sums would cost it half its digits.
+            single = (b - a == 1) & (a == np.floor(a))
+            part[single] = self.at(b[single])
+            total[~short] = part
         return total
+
+    def bend(self, place: Array) -> Array | None:
+        """Second derivative of ``d``, where it is a smooth function."""
+        return None
 
 
 class _Tabulated(Discount):
     table = _TABLE
     head = _TABLE
 
+    def __init__(self) -> None:
+        self._sums = np.zeros(1)
+
     def cumulative(self, x: Array) -> Array:
         whole = np.floor(x)
         # A table pays where many sums are wanted; a few long ones are better left to the tail.
         last = int(min(whole.max(initial=0.0), self.table if x.size > self.head else self.head))
-        table = np.concatenate([[0.0], np.cumsum(self.at(np.arange(1.0, last + 1)))])
+        if last >= len(self._sums):
+            # Doubled, because parts of a list ask for longer and longer sums.
+            length = max(last, min(2 * len(self._sums), _TABLE))
+            self._sums = np.concatenate([[0.0], np.cumsum(self.at(np.arange(1.0, length + 1)))])
+        table = self._sums
         inside = np.minimum(whole, last)
         total = table[inside.astype(np.intp)]
         rest = x - inside
@@ -87,6 +109,10 @@ class LogDiscount(_Tabulated):
     def at(self, place: Array) -> Array:
         return np.asarray(1.0 / np.log2(place + 1.0))
 
+    def bend(self, place: Array) -> Array:
+        log = np.log1p(place)
+        return np.asarray(np.log(2) * (log + 2) / ((place + 1) ** 2 * log**3))
+
     def tail(self, start: float, x: Array) -> Array:
         # Euler-Maclaurin: the next term is below 1e-15 beyond 4096.
         log_x, log_start = np.log1p(x), np.log1p(start)
@@ -96,10 +122,31 @@ class LogDiscount(_Tabulated):
         return np.asarray(np.log(2) * (integral + ends + slopes))
 
 
+class HarmonicDiscount(_Tabulated):
+    """``1 / place``; between whole numbers the sums are differences of digammas, which keeps them smooth."""
+
+    head = 4096
+
+    def at(self, place: Array) -> Array:
+        return np.asarray(1.0 / place)
+
+    def bend(self, place: Array) -> Array:
+        return np.asarray(2.0 / place**3)
+
+    def cumulative(self, x: Array) -> Array:
+        if (x == np.floor(x)).all():
+            return super().cumulative(x)
+        return np.asarray(digamma(x + 1.0) + np.euler_gamma)
+
+    def tail(self, start: float, x: Array) -> Array:
+        return np.asarray(digamma(x + 1.0) - digamma(start + 1.0))
+
+
 class CustomDiscount(_Tabulated):
     """The user's own: an array (0 beyond its end) or a function of the places 1, 2, ..."""
 
     def __init__(self, source: Any) -> None:
+        super().__init__()
         self._function: Callable[[Array], Any] | None = source if callable(source) else None
         self._values = np.empty(0) if callable(source) else self._check(source)
 
@@ -143,15 +190,6 @@ class ExponentialDiscount(Discount):
 
     def between(self, lo: Array, hi: Array, k: float | None = None) -> Array:
         return np.asarray(np.exp(-self.rate * lo) * self.cumulative(hi - lo))
-
-
-def harmonic_between(lo: Array, hi: Array, whole: bool) -> Array:
-    """``1/(lo+1) + ... + 1/hi``; of fractions, the difference of digammas."""
-    longest = hi.max(initial=0.0)
-    if not whole or longest > min(_TABLE, 32 * hi.size):
-        return digamma(hi + 1.0) - digamma(lo + 1.0)
-    table = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1.0, int(longest) + 1))])
-    return np.asarray(table[hi.astype(np.intp)] - table[lo.astype(np.intp)])
 
 
 def make_discount(discounts: Any) -> Discount:

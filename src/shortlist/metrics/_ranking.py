@@ -151,9 +151,7 @@ class Ranking:
             else:
                 stop = int(np.searchsorted(getattr(self, key), most))
             return self._part(slice(0, stop), np.array([stop]))
-        keep = np.flatnonzero(getattr(self, key) < limit)
-        counts = np.diff(np.searchsorted(keep, np.concatenate([[0], np.cumsum(self.counts)])))
-        return self._part(keep, counts)
+        return self._part(*self._chosen(np.flatnonzero(getattr(self, key) < limit)))
 
     def leaders(self) -> Ranking:
         """Only the best block of each group."""
@@ -174,8 +172,9 @@ class Ranking:
         """
         sums: list[list[Array]] = [[] for _ in functions]
         for part in self.parts():
+            pieces = part.untied()
             for column, function in zip(sums, functions, strict=True):
-                column.append(segment_sum(function(part), part.counts))
+                column.append(np.sum([segment_sum(function(b), b.counts) for b in pieces], axis=0))
         if self.n_groups == 1:
             return [np.array([np.sum(column)]) for column in sums]
         return [np.concatenate(column) for column in sums]
@@ -194,6 +193,20 @@ class Ranking:
             for a, b in pairwise(cut_groups(self.counts)):
                 part = self._part(slice(ends[a], ends[b]), self.counts[a:b])
                 yield replace(part, total_pos=self.total_pos[a:b], total_neg=self.total_neg[a:b])
+
+    def untied(self) -> list[Ranking]:
+        """Blocks of one row apart from the others: nearly all of them, often, and far cheaper."""
+        if self.distinct or not self.whole:
+            return [self]
+        single = (self.pos == 1) & (self.neg == 0)
+        pieces = [self._part(*self._chosen(np.flatnonzero(flags))) for flags in (single, ~single)]
+        return [replace(pieces[0], distinct=True), *(b for b in pieces[1:] if len(b))]
+
+    def _chosen(self, keep: Array) -> tuple[Array, Array]:
+        """Numbers of blocks, and how many of them each group has."""
+        if self.n_groups == 1:
+            return keep, np.array([len(keep)])
+        return keep, np.diff(np.searchsorted(keep, np.concatenate([[0], np.cumsum(self.counts)])))
 
     def _part(self, keep: Any, counts: Array) -> Ranking:
         if self.places is not None:

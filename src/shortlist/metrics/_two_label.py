@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import polygamma
 
-from shortlist.metrics._discounts import Discount, ExponentialDiscount, harmonic_between
+from shortlist.metrics._discounts import Discount, ExponentialDiscount, HarmonicDiscount
 from shortlist.metrics._ranking import Ranking, ratio
 
 Array = NDArray[Any]
@@ -93,7 +93,7 @@ def _p_norm_terms(r: Ranking, ties: str, p: float) -> Array:
     """Summed by parts: what the positives of a block add to the negatives above it and inside it."""
     m = r.of_group(r.total_pos)
     below = m - r.above_pos
-    if r.distinct and r.n_groups == 1:
+    if r.places is not None:
         # One positive a block: each power serves the block below as well.
         powers = _power(np.append(below, below[-1:] - 1.0) / m, p)
         return np.asarray(r.above_neg * (powers[:-1] - powers[1:])[: len(below)])
@@ -199,20 +199,21 @@ def average_precision(r: Ranking, ties: str, total: Array | None = None) -> Arra
 
 
 def precision_terms(ties: str) -> Terms:
-    return lambda part: _precisions(part, ties)
+    harmonic = HarmonicDiscount()
+    return lambda part: _precisions(part, ties, harmonic)
 
 
-def _precisions(r: Ranking, ties: str) -> Array:
+def _precisions(r: Ranking, ties: str, harmonic: HarmonicDiscount) -> Array:
     """Sum over the positives of a block of the precision at their place."""
     if r.distinct:
         return np.asarray((r.above_pos + 1.0) / (r.above + 1.0))
     above, p, q, b = r.above, r.pos, r.neg, r.size
     if ties == "pessimistic":
-        gain = p - (r.above_neg + q) * harmonic_between(above + q, above + b, r.whole)
+        gain = p - (r.above_neg + q) * harmonic.between(above + q, above + b)
     elif ties == "optimistic":
-        gain = p - r.above_neg * harmonic_between(above, above + p, r.whole)
+        gain = p - r.above_neg * harmonic.between(above, above + p)
     else:
-        inverse = harmonic_between(above, above + b, r.whole)
+        inverse = harmonic.between(above, above + b)
         gain = b - r.above_neg * inverse
         tied = np.flatnonzero(q > 0)
         if len(tied):
@@ -283,8 +284,9 @@ def _expected_inverse(above: Array, p: Array, q: Array) -> Array:
     With S(t) = P(T > t) the product of (q - u) / (p + q - u) over u < t, the expectation is
     1 / (above + 1) - sum over t >= 1 of S(t) / ((above + t)(above + t + 1)).
     """
-    # Beyond 2^22 places the rest of the sum is under 1e-13.
-    steps = np.minimum(np.ceil(q), _LONGEST).astype(np.intp)
+    # S(t) <= (q / (p + q))^t, so what lies beyond 46 / log(1 + p / q) places is under 1e-20; and beyond 2^22
+    # places the rest of the sum is under 1e-6 whatever S.
+    steps = np.minimum(np.ceil(q), np.minimum(np.ceil(46.0 / np.log1p(p / q)), _LONGEST)).astype(np.intp)
     block, t = unroll(steps)
     left = np.maximum(q[block] - t, 0.0)
     log_ratio = np.log(left / (p[block] + left))
