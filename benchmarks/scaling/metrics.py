@@ -50,7 +50,12 @@ def cases(n: int, n_groups: int) -> list[tuple[str, str, Any, Any, Any]]:
     rows = []
     for share in (0.01, 0.1, 0.5, 0.9):
         y = (rng.random(n) < share).astype(np.int64)
-        scores = {"continuous": rng.normal(size=n) + y, "1000 levels": rng.integers(0, 1000, n) / 7.0}
+        continuous = rng.normal(size=n) + y
+        scores = {
+            "continuous": continuous,
+            "six decimals": np.round(continuous, 6),
+            "1000 levels": rng.integers(0, 1000, n) / 7.0,
+        }
         for kind, s in scores.items():
             rows.append(("one group", f"{share:.0%} positive, {kind}", y, s, None))
             if kind == "continuous":
