@@ -142,7 +142,7 @@ def solve_aatp(
     >>> y = np.array([True, True, False, False, False, False])
     >>> solution = solve_aatp(X, y, tau=1 / 3, C=10.0)
     >>> solution.candidate, solution.quantile_satisfied, solution.n_solved + solution.n_pruned
-    (1, True, 6)
+    (2, True, 6)
     """
     began = time.perf_counter()
     _check(X, tau, C, weighting, tol, max_iter, max_candidates)

@@ -98,7 +98,7 @@ class Rows:
         O(rows * d^2) flops in blocks of bounded memory; sparse rows that are thin enough are never made dense.
         """
         d = self.n_columns
-        self.passes += len(which) / max(self.n_rows, 1) * d / 2
+        self.passes += len(which) / max(self.n_rows, 1)
         gram = np.zeros((d, d))
         if sparse.issparse(self.X) and 100 * (self.X.nnz / max(self.n_rows, 1)) ** 2 < d * d:
             rows = self.take(which).astype(np.float64)

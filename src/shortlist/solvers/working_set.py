@@ -251,7 +251,9 @@ def _exchange(search: _Search, method: InteriorPoint, scores: Array, prune: bool
     working[method.members] = True
     over = scores - height[risk.negative_groups]
     violators = np.flatnonzero((over > 0) & ~working)
-    most = MOST_NEWCOMERS if risk.caps is None else max(MOST_NEWCOMERS, len(method.members) // 2)
+    most = max(MOST_NEWCOMERS, len(method.members) if method.sparse else 0)
+    if risk.caps is not None:
+        most = max(most, len(method.members) // 2)
     if len(violators) > most:
         violators = violators[np.argpartition(-over[violators], most)[:most]]
     if len(violators) == 0:

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from shortlist.risks.top import TopRisk
 from shortlist.solvers.interior.negatives import CappedBlock, MaximumBlock
-from shortlist.solvers.interior.newton_system import NewtonSystem, choose_system
+from shortlist.solvers.interior.choice import choose_system
+from shortlist.solvers.interior.newton_system import NewtonSystem
 from shortlist.solvers.interior.positives import positive_block
 from shortlist.solvers.rows import Rows
 
@@ -32,6 +33,7 @@ Array = NDArray[Any]
 __all__ = ["InteriorPoint", "feasible_beta"]
 
 TO_BOUNDARY = 0.99
+SHORT_STEP = 0.2  # a step below this is blamed on an inexact solution of the Newton system
 
 
 def feasible_beta(beta: Array, lam: Array, groups: Array, caps: Array | None) -> Array:
@@ -117,6 +119,11 @@ class InteriorPoint:
         pairs = self.positive.count + self.block.count
         return (self.positive.complementarity() + self.block.complementarity()) / max(pairs, 1e-300)
 
+    @property
+    def sparse(self) -> bool:
+        """Whether a working row costs only its own entries."""
+        return self.system is not None and not self.system.dense
+
     # -- the working set ---------------------------------------------------------------------------------------
 
     def add(
@@ -147,8 +154,9 @@ class InteriorPoint:
                     mu,
                 )
         self.members = np.concatenate([self.members, which])
-        if self.system is None:
-            self.system = choose_system(self.rows, self.groups, self.block, 2 * len(which))
+        form = choose_system(self.rows, self.groups, self.block, len(self.members))
+        if type(form) is not type(self.system):
+            self.system = form
         self._take_rows()
 
     def keep(self, which: Array) -> None:
@@ -159,8 +167,11 @@ class InteriorPoint:
 
     def _take_rows(self) -> None:
         assert self.system is not None
-        dense = getattr(self.system, "dense", False)
-        rows = self.negative_rows.dense(self.members) if dense else self.negative_rows.take(self.members)
+        rows = (
+            self.negative_rows.dense(self.members)
+            if self.system.dense
+            else self.negative_rows.take(self.members)
+        )
         self.working_rows = rows
         self.system.set_negatives(rows)
 
@@ -170,7 +181,7 @@ class InteriorPoint:
         """Objective and dual value of the current state."""
         alpha = self.positive.alpha()
         self.pulled = self.rows.t_dot(alpha)
-        lam = self._sum(alpha)
+        self.alpha_sums = lam = self._sum(alpha)
         caps = None if self.risk.caps is None else self.risk.caps[self.members]
         beta = feasible_beta(self.block.beta, lam, self.block.groups, caps)
         v = self.pulled - np.asarray(self.working_rows.T @ beta)
@@ -198,12 +209,13 @@ class InteriorPoint:
         D_pos, D_neg = positive.curvature(), block.curvature()
         self.system.update(D_pos, D_neg)
         mu = self.mu()
+        count = max(positive.count + block.count, 1e-300)
+        self.gradient = self.pulled - np.asarray(self.working_rows.T @ block.beta) - self.w
         self._direction(0.0, corrected=False)
         ap, ad = (min(1.0, x) for x in self._reach)
-        count = positive.count + block.count
-        after = (positive.complementarity(ap, ad) + block.complementarity(ap, ad)) / max(count, 1e-300)
+        after = (positive.complementarity(ap, ad) + block.complementarity(ap, ad)) / count
         sigma = min(max(after / mu, 0.0) ** 3, 1.0) if mu > 0 else 0.0
-        target = max(sigma * mu, min(enough / max(count, 1e-300), mu))
+        target = max(sigma * mu, min(enough / count, mu))
         for corrected, trials in ((True, 4), (False, 40)):
             self._direction(target, corrected)
             ap, ad = (min(1.0, TO_BOUNDARY * x) for x in self._reach)
@@ -213,6 +225,8 @@ class InteriorPoint:
         else:
             self.stalled = True
             ap = 0.0
+        if min(ap, ad) < SHORT_STEP:
+            self.system.forcing = max(0.1 * self.system.forcing, 1e-10)
         self.w = self.w + ap * self._dw
         self.scores = self.scores + ap * self._dscores
         positive.advance(ap, ad)
@@ -221,20 +235,14 @@ class InteriorPoint:
     def _direction(self, target: float, corrected: bool) -> None:
         assert self.system is not None
         positive, block = self.positive, self.block
-        a_pos = positive.multipliers(target, corrected)
-        a_neg, r_b = block.multipliers(target, corrected, self._sum(a_pos))
-        pulled = self.pulled if a_pos is self._same(a_pos) else self.rows.t_dot(a_pos)
-        r_w = pulled - np.asarray(self.working_rows.T @ a_neg) - self.w
-        dw, db = self.system.solve(r_w, r_b)
+        r_pos = positive.offsets(target, corrected)
+        r_neg, r_b = block.offsets(target, corrected, self.alpha_sums)
+        dw, db, y = self.system.solve(self.gradient, r_b, r_pos, r_neg)
         self._dw = dw
         self._dscores = self.rows.dot(dw)
         dz = block.dtheta(db)[self.groups] - self._dscores
-        reach = (positive.set_direction(dz), block.set_direction(np.asarray(self.working_rows @ dw), db))
+        reach = (positive.set_direction(dz), block.set_direction(np.asarray(self.working_rows @ dw), db, y))
         self._reach = min(reach[0][0], reach[1][0]), min(reach[0][1], reach[1][1])
-
-    def _same(self, a_pos: Array) -> Array | None:
-        # A smooth surrogate's multipliers do not depend on the target: the product made for the bound serves again.
-        return a_pos if self.risk.surrogate.smooth else None
 
     def _search(self, longest: float, target: float, trials: int) -> tuple[float, bool]:
         """Halve the step until the merit function does not rise."""

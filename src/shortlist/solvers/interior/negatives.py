@@ -1,7 +1,7 @@
 """The negatives' side of the interior point method: the threshold that the positives have to beat.
 
 Both blocks describe their rows to the Newton system in one form.  Row j has the quantity q_j = x_j.w + N_j.b, where b
-are the border variables of its group, a curvature D_j and a multiplier a_j: the new multiplier is a_j + D_j dq_j.
+are the border variables of its group, a curvature D_j and an offset r_j: its multiplier changes by D_j (dq_j + r_j).
 
 ``MaximumBlock``, border (t):   s_j = t - x_j.w >= 0, multiplier beta_j, q_j = x_j.w - t.
 
@@ -93,12 +93,17 @@ class NegativeBlock(ABC):
         """``D``; refreshes ``coupling`` and ``border``."""
 
     @abstractmethod
-    def multipliers(self, target: float, corrected: bool, alpha_sums: Array) -> tuple[Array, Array]:
-        """``a`` and the right-hand side of the border, for complementarity ``target``."""
+    def offsets(self, target: float, corrected: bool, alpha_sums: Array) -> tuple[Array, Array]:
+        """``r``, signed, and the right-hand side of the border, for complementarity ``target``."""
 
     @abstractmethod
-    def set_direction(self, dscores: Array, db: Array) -> tuple[float, float]:
-        """Take the direction; return the longest primal and dual steps."""
+    def set_direction(self, dscores: Array, db: Array, y: Array | None) -> tuple[float, float]:
+        """Take the direction; return the longest primal and dual steps.
+
+        ``y`` is the solver's own D_j (dq_j + r_j), signed.  An inexact solver's is consistent with dw, so that its error falls
+        on the complementarity, where it is harmless, and not on the gradient; without it the difference of scores is
+        multiplied by D_j.
+        """
 
     @abstractmethod
     def dtheta(self, db: Array) -> Array:
@@ -163,18 +168,18 @@ class MaximumBlock(NegativeBlock):
         self._gap = self.theta[self.groups] - self.scores - self.slack
         return self._D
 
-    def multipliers(self, target: float, corrected: bool, alpha_sums: Array) -> tuple[Array, Array]:
+    def offsets(self, target: float, corrected: bool, alpha_sums: Array) -> tuple[Array, Array]:
         products = target * self.omega
         if corrected:
             products = products - self._ds * self._dbeta
-        self._a = products / self.slack - self._D * self._gap
-        return self._a, (self.by_group(self._a) - alpha_sums)[:, None]
+        self._r = products / self.beta - self.slack - self._gap
+        return self._r, (self.by_group(self.beta) - alpha_sums)[:, None]
 
-    def set_direction(self, dscores: Array, db: Array) -> tuple[float, float]:
+    def set_direction(self, dscores: Array, db: Array, y: Array | None) -> tuple[float, float]:
         self._dscores, self._dtheta = dscores, db[:, 0]
         dq = dscores - self._dtheta[self.groups]
         self._ds = self._gap - dq
-        self._dbeta = self._a + self._D * dq - self.beta
+        self._dbeta = self._D * (dq + self._r) if y is None else y
         return longest_step(self.slack, self._ds), longest_step(self.beta, self._dbeta)
 
     def dtheta(self, db: Array) -> Array:
@@ -232,7 +237,8 @@ class CappedBlock(NegativeBlock):
         self._dp = self._dxi = self._dbeta = self._dgamma = np.zeros(len(self))
 
     def curvature(self) -> Array:
-        c, f = self.caps, self.p / self.beta
+        c = self.caps
+        self._f = f = self.p / self.beta
         self._e = e = self.xi / self.gamma
         self._D = 1.0 / (f + e)
         near = e > f
@@ -247,26 +253,29 @@ class CappedBlock(NegativeBlock):
         self._gap = self.theta - self.tau - self.by_group(self.caps * self.xi)
         return self._D
 
-    def multipliers(self, target: float, corrected: bool, alpha_sums: Array) -> tuple[Array, Array]:
+    def offsets(self, target: float, corrected: bool, alpha_sums: Array) -> tuple[Array, Array]:
         mp = mx = target * self.omega
         if corrected:
             mp, mx = mp - self._dp * self._dbeta, mx - self._dxi * self._dgamma
         self._step_xi = mx / self.gamma - self.xi
-        self._r = mp / self.beta - self.p - self._step_xi
-        a = self.beta + self._D * self._r
+        r = mp / self.beta - self.p - self._step_xi
+        self._r = self.sign * r
         rhs = np.empty((self.n_groups, 3))
         rhs[:, 0] = self.lam - alpha_sums
-        rhs[:, 1] = self.by_group(a) - self.lam
-        rhs[:, 2] = self._gap - self.by_group(self.caps * (self._step_xi + self._e * self._D * self._r))
-        return a, rhs
+        rhs[:, 1] = self.by_group(self.beta) - self.lam
+        rhs[:, 2] = self._gap - self.by_group(self.caps * self._step_xi + self.pull * r)
+        return self._r, rhs
 
-    def set_direction(self, dscores: Array, db: Array) -> tuple[float, float]:
+    def set_direction(self, dscores: Array, db: Array, y: Array | None) -> tuple[float, float]:
         g = self.groups
         self._dscores, self._dborder = dscores, db
         dlam = self.caps * db[g, 2]
         dy = dscores - db[g, 1]
-        self._dbeta = self._D * (dy + self._e * dlam + self._r)
-        self._dgamma = dlam - self._dbeta
+        if y is None:
+            y = self._D * (self.sign * dy + np.minimum(self._e, self._f) * dlam + self._r)
+        below = self.sign > 0
+        self._dbeta = np.where(below, y, dlam - y)
+        self._dgamma = np.where(below, dlam - y, y)
         self._dxi = self._step_xi - self._e * self._dgamma
         self._dp = self._dxi - dy
         primal = min(longest_step(self.p, self._dp), longest_step(self.xi, self._dxi))

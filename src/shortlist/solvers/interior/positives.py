@@ -1,7 +1,7 @@
 """The positives' side of the interior point method: ``sum_i u_i l(z_i)``, z_i = theta - score_i.
 
-A block answers four questions of the method.  What is its Newton model: curvatures D_i and multipliers a_i so that
-the new multipliers are a_i + D_i dz_i?  How far may a step go?  What does it add to the merit function?  And which
+A block answers four questions of the method.  What is its Newton model: curvatures D_i and offsets r_i so that the
+multipliers change by D_i (dz_i + r_i)?  How far may a step go?  What does it add to the merit function?  And which
 alpha does it offer to the dual?
 
 Smooth surrogates need no barrier: alpha_i = u_i l'(z_i) is a function of z.  The hinge is split by a slack,
@@ -60,8 +60,8 @@ class PositiveBlock(ABC):
         """``D``, fixed for the predictor and the corrector."""
 
     @abstractmethod
-    def multipliers(self, target: float, corrected: bool) -> Array:
-        """``a`` for complementarity ``target``; with the second-order term of the predictor if ``corrected``."""
+    def offsets(self, target: float, corrected: bool) -> Array | None:
+        """``r`` for complementarity ``target``; with the second-order term of the predictor if ``corrected``."""
 
     @abstractmethod
     def set_direction(self, dz: Array) -> tuple[float, float]:
@@ -94,8 +94,8 @@ class SmoothBlock(PositiveBlock):
     def curvature(self) -> Array:
         return self.u * self.surrogate.second_derivative(self.z)
 
-    def multipliers(self, target: float, corrected: bool) -> Array:
-        return self.alpha()
+    def offsets(self, target: float, corrected: bool) -> None:
+        return None
 
     def set_direction(self, dz: Array) -> tuple[float, float]:
         self._dz = dz
@@ -128,14 +128,14 @@ class HingeBlock(PositiveBlock):
         self._D = 1.0 / (self.p / self._alpha + self.xi / self._gamma)
         return self._D
 
-    def multipliers(self, target: float, corrected: bool) -> Array:
+    def offsets(self, target: float, corrected: bool) -> Array:
         a, g = self._alpha, self._gamma
         mp = mx = target * self.omega
         if corrected:
             mp, mx = mp - self._dp * self._da, mx + self._dxi * self._da
         self._mx = mx
         self._r = mp / a - self.p - mx / g + self.xi
-        return np.asarray(a + self._D * self._r)
+        return np.asarray(self._r)
 
     def set_direction(self, dz: Array) -> tuple[float, float]:
         gamma = self._gamma
