@@ -11,8 +11,8 @@ every few of its steps all negatives are scored once, the worst violators join, 
 The dual value of the reduced problem bounds the whole problem from below (the absent multipliers are zero), the
 objective with all negatives from above, so the certificate costs nothing.
 
-Cost.  One pass over the negatives a round and two or three products with the positives a step, typically 15 to 35
-steps; beside that the Newton matrices of the working rows.
+Cost.  One pass over the negatives a round and three products with the positives a step, typically 15 to
+35 steps; beside that the Newton matrices of the working rows.
 
 References
 ----------
@@ -74,7 +74,7 @@ class _Search:
             self.best, self.w = primal, w
 
     def done(self, bound: float) -> bool:
-        """Gap small, and small against what w earns over w = 0: a fit that ranks nothing must be proven to be one."""
+        """Gap small, also against what w earns over w = 0: that a fit ranks nothing must be proven."""
         return self.best - bound <= self.wanted(bound)
 
     def wanted(self, bound: float) -> float:
@@ -83,7 +83,7 @@ class _Search:
 
 
 def _spread_start(risk: TopRisk, scores: Array) -> Array:
-    """First working set: in each group the top by ``scores`` and every so-manyth of the rest, whatever the row order."""
+    """First working set: of each group the top by ``scores`` and an even spread, whatever the order."""
     n = len(scores)
     if n <= SMALL:
         return np.arange(n)
@@ -132,7 +132,7 @@ def solve_top(
     Returns
     -------
     Solution
-        With ``coef`` exactly zero if, and only if, w = 0 is proven optimal to rounding (design: the degenerate case).
+        With ``coef`` exactly zero if, and only if, w = 0 is proven optimal to rounding.
     """
     began = time.perf_counter()
     search = _Search(X, risk, C, tol)
@@ -206,12 +206,11 @@ def _begin(search: _Search, start: Solution | Array | None) -> InteriorPoint:
     spread = np.maximum(spread, 0.1 * typical)
     theta = mean + 2 * spread
     slack = np.maximum(theta[groups] - s, 0.1 * spread[groups])
-    total = search.C
-    mu = total / max(float((risk.negative_weights[which] / slack).sum()), 1e-300)
+    mu = C / max(float((risk.negative_weights[which] / slack).sum()), 1e-300)
     if start is not None:
         mu *= 0.05
     method = InteriorPoint(X, risk, C, search.positives, search.negatives, w, theta, mu)
-    method.add(which, s, 0.1 * spread, mu, first=True, beta=beta0)
+    method.add(which, s, mu, first=True, beta=beta0)
     return method
 
 
@@ -231,49 +230,25 @@ def _solve_reduced(search: _Search, method: InteriorPoint, max_iter: int, least:
 
 def _exchange(search: _Search, method: InteriorPoint, scores: Array, prune: bool) -> bool:
     """Let idle negatives leave and violators join; whether any joined."""
-    risk, block = search.risk, method.block
-    mu = method.mu()
-    if risk.caps is None:
-        height = block.theta
-    else:
-        height = block.tau
+    risk, mu = search.risk, method.mu()
     if prune:
-        beta, active = block.beta, block.beta > block.beta.mean()
-        if risk.caps is None:
-            slack = block.slack
-            near = slack <= 2 * np.median(slack[active]) if active.any() else np.ones(len(slack), dtype=bool)
-            useful = (beta >= 1e-3 * beta.mean()) | near
-            # Every group keeps one row at least: its threshold must stay defined.
-            useful |= _first_of_each(block.groups, block.scores, risk.n_groups)
-            if useful.sum() < 0.8 * len(useful):
-                method.keep(np.flatnonzero(useful))
+        useful = method.block.useful()
+        if useful.sum() < 0.8 * len(useful):
+            method.keep(np.flatnonzero(useful))
     working = np.zeros(len(risk.negatives), dtype=bool)
     working[method.members] = True
-    over = scores - height[risk.negative_groups]
+    over = scores - method.block.height[risk.negative_groups]
     violators = np.flatnonzero((over > 0) & ~working)
-    most = max(MOST_NEWCOMERS, len(method.members) if method.sparse else 0)
-    if risk.caps is not None:
-        most = max(most, len(method.members) // 2)
+    most = MOST_NEWCOMERS
+    if method.sparse or risk.caps is not None:
+        # Many will carry a multiplier: grow by a factor.
+        most = max(most, len(method.members))
     if len(violators) > most:
-        violators = violators[np.argpartition(-over[violators], most)[:most]]
+        violators = np.sort(violators[np.argpartition(-over[violators], most)[:most]])
     if len(violators) == 0:
         return False
-    if risk.caps is None:
-        typical = 0.1 * np.median(block.slack)
-        worst = np.zeros(risk.n_groups)
-        np.maximum.at(worst, risk.negative_groups[violators], over[violators])
-        least = np.maximum(0.1 * worst, typical)
-    else:
-        least = np.zeros(risk.n_groups)
-    method.add(np.sort(violators), scores[np.sort(violators)], least, mu)
+    method.add(violators, scores[violators], mu)
     return True
-
-
-def _first_of_each(groups: Array, scores: Array, n_groups: int) -> Array:
-    order = np.lexsort((-scores, groups))
-    first = np.zeros(len(groups), dtype=bool)
-    first[order[np.searchsorted(groups[order], np.arange(n_groups))]] = True
-    return first
 
 
 def _finish(search: _Search, method: InteriorPoint, bound: float, tol: float, seconds: float) -> Solution:

@@ -17,6 +17,20 @@ Array = NDArray[Any]
 __all__ = ["ColumnSystem", "RowSystem"]
 
 
+NEGLIGIBLE = 0.01
+
+
+def _gram(rows: Array, weights: Array) -> Array:
+    """``sum_j weights_j x_j x_j'``, less rows that together cannot move an eigenvalue by ``NEGLIGIBLE``."""
+    share = weights * np.einsum("ij,ij->i", rows, rows)
+    order = np.argsort(share)
+    least = int(np.searchsorted(np.cumsum(share[order]), NEGLIGIBLE))
+    if least > len(rows) // 8:
+        rows, weights = rows[order[least:]], weights[order[least:]]
+    root = np.sqrt(weights)[:, None] * rows
+    return np.asarray(root.T @ root)
+
+
 class ColumnSystem(NewtonSystem):
     """Dense in d.  All rows are centred at their group's mean of the stiff negatives.
 
@@ -57,8 +71,7 @@ class ColumnSystem(NewtonSystem):
         mass = np.maximum(self.block.by_group(D_neg), 1e-300)
         self._origin = (self._pick(D_neg) @ A) / mass[:, None]
         centred = A - (self._origin if self.n_groups == 1 else self._origin[self.block.groups])
-        root = np.sqrt(D_neg)[:, None] * centred
-        M = root.T @ root
+        M = _gram(centred, D_neg)
         M += self._gram
         sums = self._sums - self._mass[:, None] * self._origin
         cross = self._origin.T @ self._sums

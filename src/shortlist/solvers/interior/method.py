@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.risks.top import TopRisk
-from shortlist.solvers.interior.negatives import CappedBlock, MaximumBlock
+from shortlist.solvers.interior.negatives import CappedBlock, MaximumBlock, NegativeBlock, Newcomers
 from shortlist.solvers.interior.choice import choose_system
 from shortlist.solvers.interior.newton_system import NewtonSystem
 from shortlist.solvers.interior.positives import positive_block
@@ -65,14 +65,14 @@ class InteriorPoint:
     Attributes
     ----------
     w : (d,) array
-    theta : (n_groups,) array
-        Thresholds that the positives are held against.
+    scores : (m,) array
+        Of the positives.
     members : int array
         Positions, among the risk's negatives, of the working rows.
     bound : float
-        Largest dual value so far, with ``alpha`` and ``beta`` that attain it.
-    primal : float
-        Objective on the working set, and ``inf`` while its residual is large.
+        Largest dual value so far; ``alpha``, and ``beta`` of ``bound_members``, attain it.
+    stalled : bool
+        No step along the last directions lowered the merit function.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class InteriorPoint:
         self.scores = positives.dot(w)
         z = theta[self.groups] - self.scores
         omega = risk.positive_weights * len(self.u)
-        self.mu_start = mu
         self.positive = positive_block(risk.surrogate, self.u, omega, z, mu)
         lam = self._sum(self.positive.alpha())
-        self.block: MaximumBlock | CappedBlock = (
+        self.block: NegativeBlock = (
             MaximumBlock(theta) if risk.caps is None else CappedBlock(theta, np.maximum(lam, 1e-8 * C))
         )
+        self.caps: Array | None = None
         if risk.caps is not None:
             # Caps that sum to one (the mean of all) leave no interior; they get a hair of room, which the certificate,
             # computed from the caps themselves, does not.
@@ -127,32 +127,18 @@ class InteriorPoint:
     # -- the working set ---------------------------------------------------------------------------------------
 
     def add(
-        self,
-        which: Array,
-        scores: Array,
-        least_slack: Array,
-        mu: float,
-        *,
-        first: bool = False,
-        beta: Array | None = None,
+        self, which: Array, scores: Array, mu: float, *, first: bool = False, beta: Array | None = None
     ) -> None:
         """Let negatives ``which`` (positions among the risk's negatives) with these scores join."""
         risk = self.risk
-        groups, omega = risk.negative_groups[which], risk.negative_weights[which]
-        if isinstance(self.block, MaximumBlock):
-            least = np.zeros(len(which)) if beta is None else beta
-            self.block.add(scores, groups, omega, least_slack, mu, least)
-        else:
-            assert risk.caps is not None
-            self.block.add(scores, groups, omega, self.caps[which], mu, settle=first)
-            if first:
-                self.positive = positive_block(
-                    risk.surrogate,
-                    self.u,
-                    risk.positive_weights * len(self.u),
-                    self.block.theta[self.groups] - self.scores,
-                    mu,
-                )
+        caps = None if self.caps is None else self.caps[which]
+        new = Newcomers(scores, risk.negative_groups[which], risk.negative_weights[which], caps, beta)
+        self.block.add(new, mu, first)
+        if first:
+            # The block has settled its thresholds.
+            z = self.block.theta[self.groups] - self.scores
+            omega = risk.positive_weights * len(self.u)
+            self.positive = positive_block(risk.surrogate, self.u, omega, z, mu)
         self.members = np.concatenate([self.members, which])
         form = choose_system(self.rows, self.groups, self.block, len(self.members))
         if type(form) is not type(self.system):
@@ -188,13 +174,7 @@ class InteriorPoint:
         dual = -0.5 * float(v @ v) - self.risk.conjugate(alpha, self.C)
         if dual > self.bound:
             self.bound, self.alpha, self.beta, self.bound_members = dual, alpha, beta, self.members
-        worst = self.block.theta.copy()
-        if isinstance(self.block, MaximumBlock):
-            np.maximum.at(worst, self.block.groups, self.block.scores)
-        else:
-            over = np.maximum(self.block.scores - self.block.tau[self.block.groups], 0) * self.block.caps
-            worst = np.maximum(worst, self.block.tau + self.block.by_group(over))
-        z = worst[self.groups] - self.scores
+        z = self.block.threshold()[self.groups] - self.scores
         primal = 0.5 * float(self.w @ self.w) + float(np.dot(self.u, self.risk.surrogate.value(z)))
         return primal, dual
 

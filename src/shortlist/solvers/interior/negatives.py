@@ -26,6 +26,7 @@ Rows may join at any time.  They come with a slack of their own (``MaximumBlock`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +36,18 @@ from shortlist.solvers.interior.positives import centred_hinge, longest_step
 
 Array = NDArray[Any]
 
-__all__ = ["CappedBlock", "MaximumBlock", "NegativeBlock"]
+__all__ = ["CappedBlock", "MaximumBlock", "NegativeBlock", "Newcomers"]
+
+
+@dataclass(frozen=True)
+class Newcomers:
+    """Negatives that join: scores, groups, weights of their barrier, caps (None without), first multipliers."""
+
+    scores: Array
+    groups: Array
+    omega: Array
+    caps: Array | None = None
+    beta: Array | None = None
 
 
 class NegativeBlock(ABC):
@@ -76,6 +88,23 @@ class NegativeBlock(ABC):
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    @property
+    @abstractmethod
+    def height(self) -> Array:
+        """Scores above which an absent negative is missed, a group each."""
+
+    @abstractmethod
+    def add(self, new: Newcomers, mu: float, first: bool = False) -> None:
+        """Take rows in, near complementarity ``mu``."""
+
+    @abstractmethod
+    def threshold(self) -> Array:
+        """Thresholds that the working rows' scores really demand, ``theta`` at the least."""
+
+    @abstractmethod
+    def useful(self) -> Array:
+        """Mask of the rows worth keeping."""
 
     def by_group(self, values: Array) -> Array:
         """Sums over the rows of each group."""
@@ -146,18 +175,50 @@ class MaximumBlock(NegativeBlock):
     def count(self) -> float:
         return float(self.omega.sum())
 
-    def add(
-        self, scores: Array, groups: Array, omega: Array, least_slack: Array, mu: float, beta: Array
-    ) -> None:
-        """New rows, with slacks of at least ``least_slack`` (a number a group) and multipliers of at least ``beta``."""
-        slack = np.maximum(self.theta[groups] - scores, least_slack[groups])
-        self.scores = np.concatenate([self.scores, scores])
-        self.groups = np.concatenate([self.groups, groups])
-        self.omega = np.concatenate([self.omega, omega])
+    @property
+    def height(self) -> Array:
+        return self.theta
+
+    def add(self, new: Newcomers, mu: float, first: bool = False) -> None:
+        room = self.theta[new.groups] - new.scores
+        # A row above t gets a slack of its own, on the scale of the worst violation and of the slacks there are; the
+        # difference is a residual that the next full step removes.
+        worst = np.zeros(self.n_groups)
+        np.maximum.at(worst, new.groups, -room)
+        if first:
+            size = np.bincount(new.groups, minlength=self.n_groups)
+            mean = np.bincount(new.groups, weights=np.abs(room), minlength=self.n_groups) / np.maximum(
+                size, 1
+            )
+            typical = 0.05 * mean + 1e-300
+        else:
+            typical = np.full(self.n_groups, 0.1 * float(np.median(self.slack)))
+        slack = np.maximum(room, np.maximum(0.1 * worst, typical)[new.groups])
+        beta = new.omega * mu / slack
+        if new.beta is not None:
+            beta = np.maximum(beta, new.beta)
+        self.scores = np.concatenate([self.scores, new.scores])
+        self.groups = np.concatenate([self.groups, new.groups])
+        self.omega = np.concatenate([self.omega, new.omega])
         self.slack = np.concatenate([self.slack, slack])
-        self.beta = np.concatenate([self.beta, np.maximum(omega * mu / slack, beta)])
+        self.beta = np.concatenate([self.beta, beta])
         self._uniform()
         self._ds = self._dbeta = np.zeros(len(self))
+
+    def threshold(self) -> Array:
+        demanded = self.theta.copy()
+        np.maximum.at(demanded, self.groups, self.scores)
+        return demanded
+
+    def useful(self) -> Array:
+        active = self.beta > self.beta.mean()
+        keep = self.beta >= 1e-3 * self.beta.mean()
+        if active.any():
+            keep |= self.slack <= 2 * np.median(self.slack[active])
+        # Every group keeps its best row at least: the threshold must stay defined.
+        order = np.lexsort((-self.scores, self.groups))
+        keep[order[np.searchsorted(self.groups[order], np.arange(self.n_groups))]] = True
+        return np.asarray(keep)
 
     def _uniform(self) -> None:
         n = len(self)
@@ -223,18 +284,29 @@ class CappedBlock(NegativeBlock):
     def count(self) -> float:
         return 2.0 * float(self.omega.sum())
 
-    def add(self, scores: Array, groups: Array, omega: Array, caps: Array, mu: float, settle: bool) -> None:
-        """New rows at their central point; ``settle`` moves theta so that its equation holds."""
-        beta, gamma, p, xi = centred_hinge(caps * self.lam[groups], omega * mu, scores - self.tau[groups])
-        for name, new in zip(
-            self.ROWS,
-            (scores, groups, omega, caps, beta, gamma, xi, p),
-            strict=True,
-        ):
-            setattr(self, name, np.concatenate([getattr(self, name), new]))
-        if settle:
+    @property
+    def height(self) -> Array:
+        return self.tau
+
+    def add(self, new: Newcomers, mu: float, first: bool = False) -> None:
+        assert new.caps is not None
+        beta, gamma, p, xi = centred_hinge(
+            new.caps * self.lam[new.groups], new.omega * mu, new.scores - self.tau[new.groups]
+        )
+        joining = (new.scores, new.groups, new.omega, new.caps, beta, gamma, xi, p)
+        for name, values in zip(self.ROWS, joining, strict=True):
+            setattr(self, name, np.concatenate([getattr(self, name), values]))
+        if first:
             self.theta = self.tau + self.by_group(self.caps * self.xi)
         self._dp = self._dxi = self._dbeta = self._dgamma = np.zeros(len(self))
+
+    def threshold(self) -> Array:
+        over = np.maximum(self.scores - self.tau[self.groups], 0)
+        return np.maximum(self.theta, self.tau + self.by_group(self.caps * over))
+
+    def useful(self) -> Array:
+        # The caps must sum to more than one whatever leaves: all stay.
+        return np.ones(len(self), dtype=bool)
 
     def curvature(self) -> Array:
         c = self.caps
