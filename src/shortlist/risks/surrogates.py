@@ -78,10 +78,10 @@ class SquaredHinge(Surrogate):
     name = "squared_hinge"
 
     def value(self, z: Array) -> Array:
-        return np.square(np.maximum(z + 1, 0))
+        return np.asarray(np.square(np.maximum(z + 1, 0)))
 
     def derivative(self, z: Array) -> Array:
-        return 2 * np.maximum(z + 1, 0)
+        return np.asarray(2 * np.maximum(z + 1, 0))
 
     def second_derivative(self, z: Array) -> Array:
         return 2 * (z >= -1).astype(z.dtype)
@@ -98,7 +98,7 @@ class Hinge(Surrogate):
     smooth = False
 
     def value(self, z: Array) -> Array:
-        return np.maximum(z + 1, 0)
+        return np.asarray(np.maximum(z + 1, 0))
 
     def derivative(self, z: Array) -> Array:
         return (z >= -1).astype(z.dtype)

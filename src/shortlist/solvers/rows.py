@@ -25,7 +25,7 @@ CHUNK_BYTES = 2**24
 
 def nbytes(X: Any) -> int:
     """Memory of a dense or CSR matrix."""
-    if sparse.issparse(X):
+    if not isinstance(X, np.ndarray):
         return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     return int(X.nbytes)
 
@@ -90,7 +90,7 @@ class Rows:
     def dense(self, which: Array) -> Array:
         """Some of the rows as a dense float64 array."""
         rows = self.take(which)
-        return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+        return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
 
     def weighted_gram(self, which: Array, weights: Array, groups: Array, sums: Array) -> Array:
         """``sum_r weights_r x_r x_r'`` over ``which``; adds ``weights_r x_r`` to row groups[r] of ``sums``.
@@ -100,7 +100,8 @@ class Rows:
         d = self.n_columns
         self.passes += len(which) / max(self.n_rows, 1)
         gram = np.zeros((d, d))
-        if sparse.issparse(self.X) and 100 * (self.X.nnz / max(self.n_rows, 1)) ** 2 < d * d:
+        thin = not isinstance(self.X, np.ndarray) and 100 * (self.X.nnz / max(self.n_rows, 1)) ** 2 < d * d
+        if thin:
             rows = self.take(which).astype(np.float64)
             weighted = sparse.diags_array(weights) @ rows
             gram += (rows.T @ weighted).toarray()

@@ -43,6 +43,7 @@ FIRST_TOP = 100  # of the first working set: the best by a first guess ...
 FIRST_SPREAD = 300  # ... and an even spread over the rest, so that it knows their covariance
 MOST_NEWCOMERS = 300
 STEPS_PER_ROUND = 3
+WIDE = 3000  # with more columns than this many negatives carry a multiplier: begin with more
 SMALL = 500  # with no more negatives than this all of them work from the start
 
 
@@ -82,9 +83,11 @@ class _Search:
         return min(self.tol * self.best, max(0.1 * (self.null - bound), 1e-10 * self.null))
 
 
-def _spread_start(risk: TopRisk, scores: Array) -> Array:
+def _spread_start(risk: TopRisk, scores: Array, wide: bool) -> Array:
     """First working set: of each group the top by ``scores`` and an even spread, whatever the order."""
-    n = len(scores)
+    n, n_top, n_spread = len(scores), FIRST_TOP, FIRST_SPREAD
+    if wide:
+        n_top, n_spread = 4 * n_top, n_spread + 100
     if n <= SMALL:
         return np.arange(n)
     order = np.lexsort((-scores, risk.negative_groups))
@@ -92,8 +95,8 @@ def _spread_start(risk: TopRisk, scores: Array) -> Array:
     first = np.searchsorted(groups, np.arange(risk.n_groups))
     size = np.diff(np.append(first, n))
     rank = np.arange(n) - first[groups]
-    top = np.maximum(3, np.ceil(FIRST_TOP * size / n))[groups]
-    stride = max(1, n // FIRST_SPREAD)
+    top = np.maximum(3, np.ceil(n_top * size / n))[groups]
+    stride = max(1, n // n_spread)
     chosen = (rank < top) | (np.arange(n) % stride == 0)
     if risk.caps is not None:
         filled = np.cumsum(risk.caps[order])
@@ -174,7 +177,7 @@ def _begin(search: _Search, start: Solution | Array | None) -> InteriorPoint:
         v = risk.negative_weights / risk.negative_weights.sum()
         guess = centre - search.negatives.t_dot(v)
         scores = search.negatives.dot(guess)
-        which = _spread_start(risk, scores)
+        which = _spread_start(risk, scores, X.shape[1] > WIDE)
         share = risk.negative_weights[which] / risk.negative_weights[which].sum()
         rows = search.negatives.take(which)
         direction = centre - np.asarray(rows.T @ share.astype(X.dtype)).astype(np.float64)
@@ -187,7 +190,7 @@ def _begin(search: _Search, start: Solution | Array | None) -> InteriorPoint:
             raise ValueError(f"start has {w.size} coefficients, X has {X.shape[1]} columns")
     scores = search.negatives.dot(w)
     if start is not None:
-        which = _spread_start(risk, scores)
+        which = _spread_start(risk, scores, X.shape[1] > WIDE)
         if isinstance(start, Solution) and len(start.dual) == X.shape[0]:
             multipliers = np.maximum(-start.dual[risk.negatives], 0)
             which = np.union1d(which, np.flatnonzero(multipliers))

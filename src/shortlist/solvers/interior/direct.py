@@ -42,7 +42,7 @@ class ColumnSystem(NewtonSystem):
     def __init__(self, positives: Rows, groups: Array, negatives: NegativeBlock) -> None:
         super().__init__(positives, groups, negatives)
         d = positives.n_columns
-        self._D = np.zeros(len(positives))
+        self._D: Array = np.zeros(len(positives))
         self._gram = np.zeros((d, d))
         self._sums = np.zeros((self.n_groups, d))
         self._mass = np.zeros(self.n_groups)
@@ -54,9 +54,9 @@ class ColumnSystem(NewtonSystem):
         changed = np.flatnonzero(D != self._D)
         if 2 * len(changed) > np.count_nonzero(D):
             self._gram[:], self._sums[:] = 0.0, 0.0
-            changed, difference = np.flatnonzero(D), D
-        else:
-            difference = D - self._D
+            self._D = np.zeros_like(D)
+            changed = np.flatnonzero(D)
+        difference = D - self._D
         if len(changed):
             self._gram += self.positives.weighted_gram(
                 changed, difference[changed], self.groups[changed], self._sums
@@ -136,14 +136,12 @@ class RowSystem(RowForm):
         self._factor = factor(S)
         F = self.coupling_matrix().toarray()
         border = linalg.block_diag(*self.block.border)
+        self._H: Array | None = None
         if self.block.pull.any():
-            H = densify(self.pull_matrix())
-            self._H = H
+            self._H = H = densify(self.pull_matrix())
             last = slice(self.k - 1, None, self.k)
             F[:, last] -= np.stack([self.rho(h) for h in H[last]], axis=1)
             border = border - H @ H.T
-        else:
-            self._H = None
         self._F, self._BF = F, self._apply(F)
         self._Q = border + F.T @ self._BF
 

@@ -37,20 +37,22 @@ class RowConjugateGradients(RowForm):
     def set_negatives(self, rows: Any) -> None:
         super().set_negatives(rows)
         blocks = [-self.positives.take(np.arange(len(self.positives))), self.rows]
-        if sparse.issparse(blocks[0]):
-            self._R = sparse.csr_array(sparse.vstack(blocks, format="csr")).astype(np.float64)
-            self._Rt = sparse.csr_array(self._R.T)
-            squares = self._R.power(2)
-        else:
+        self._R: Any
+        self._Rt: Any
+        if isinstance(self.rows, np.ndarray):
             self._R = np.vstack(blocks).astype(np.float64)
             self._Rt = self._R.T
-            squares = self._R**2
+        else:
+            self._R = sparse.vstack(blocks, format="csr").astype(np.float64)
+            self._Rt = self._R.T.tocsr()
+        squares = self._R**2 if isinstance(self._R, np.ndarray) else self._R.power(2)
         weight = np.asarray(squares.sum(axis=0)).ravel()
         heavy = np.argsort(weight)[-HEAVIEST:]
         self._heavy = densify(self._R[:, heavy])
         self._rest = np.maximum(np.asarray(squares.sum(axis=1)).ravel() - (self._heavy**2).sum(axis=1), 0)
 
     def update(self, D_pos: Array, D_neg: Array) -> None:
+        self._last: tuple[Array, Array] | None = None
         D = np.concatenate([D_pos, D_neg])
         self._root = np.sqrt(D)
         self._sign = np.concatenate([np.ones(len(D_pos)), self.block.sign])
@@ -62,7 +64,7 @@ class RowConjugateGradients(RowForm):
         self._U, self._capacitance = U, factor(capacitance)
         N = self.coupling_matrix().toarray()
         border = linalg.block_diag(*self.block.border)
-        self._H = densify(self.pull_matrix()) if self.block.pull.any() else None
+        self._H: Array | None = densify(self.pull_matrix()) if self.block.pull.any() else None
         if self._H is not None:
             last = slice(self.k - 1, None, self.k)
             N[:, last] -= self._sign[:, None] * (self._R @ self._H[last].T)
@@ -93,13 +95,20 @@ class RowConjugateGradients(RowForm):
         b = self._signed_root * np.asarray(self._R @ r_w) + self._root * self.row_offsets(r_pos, r_neg)
         second = r_b.ravel() if self._H is None else r_b.ravel() - self._H @ r_w
         # Only the constraint's share of the preconditioner's answer is a safe start: where it is too small for A, its
-        # answer to b overshoots.
+        # answer to b overshoots.  The corrector starts from the predictor's answer.
         none = np.zeros_like(second)
-        x, xb = self._precondition(np.zeros_like(b), second)
+        if self._last is None:
+            x, xb = self._precondition(np.zeros_like(b), second)
+        else:
+            x, xb = self._last
+            dx, dxb = self._precondition(np.zeros_like(b), second - self._F.T @ x + self._Q @ xb)
+            x, xb = x + dx, xb + dxb
         r = b - self._product(x) - self._F @ xb
         z, zb = self._precondition(r, none)
         p, pb, rz = z, zb, float(r @ z)
-        goal = self.forcing**2 * rz
+        if self._last is None:
+            self._goal = self.forcing**2 * rz
+        goal = self._goal
         for _ in range(MOST_PRODUCTS):
             if rz <= goal:
                 break
@@ -109,6 +118,7 @@ class RowConjugateGradients(RowForm):
             z, zb = self._precondition(r, none)
             rz, previous = float(r @ z), rz
             p, pb = z + (rz / previous) * p, zb + (rz / previous) * pb
+        self._last = x, xb
         db = -xb
         dw = r_w - np.asarray(self._Rt @ (self._signed_root * x))
         if self._H is not None:
@@ -124,7 +134,7 @@ class ColumnConjugateGradients(RowForm):
         self._N = self.coupling_matrix()
         self._H = self.pull_matrix() if self.block.pull.any() else None
         self._Qinv = np.linalg.inv(self.border_matrix(D_pos, D_neg))
-        squares = self.rows.multiply(self.rows) if sparse.issparse(self.rows) else self.rows**2
+        squares = self.rows**2 if isinstance(self.rows, np.ndarray) else self.rows.multiply(self.rows)
         self._diagonal = 1.0 + self._squares_of_positives(D_pos)
         stiffness = D_neg * np.asarray(squares.sum(axis=1)).ravel()
         stiff = np.argsort(stiffness)[-STIFFEST:]
@@ -165,7 +175,7 @@ class ColumnConjugateGradients(RowForm):
         for first in range(0, len(D), size):
             part = np.arange(first, min(first + size, len(D)))
             rows = self.positives.take(part)
-            squares = rows.multiply(rows) if sparse.issparse(rows) else np.square(rows)
+            squares = np.square(rows) if isinstance(rows, np.ndarray) else rows.multiply(rows)
             out += np.asarray(squares.T @ D[part]).ravel()
         return out
 

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.risks.top import TopRisk
-from shortlist.solvers.interior.negatives import CappedBlock, MaximumBlock, NegativeBlock, Newcomers
 from shortlist.solvers.interior.choice import choose_system
+from shortlist.solvers.interior.negatives import CappedBlock, MaximumBlock, NegativeBlock, Newcomers
 from shortlist.solvers.interior.newton_system import NewtonSystem
 from shortlist.solvers.interior.positives import positive_block
 from shortlist.solvers.rows import Rows

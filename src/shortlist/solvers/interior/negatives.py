@@ -9,8 +9,8 @@ are the border variables of its group, a curvature D_j and an offset r_j: its mu
 
     theta = min over tau of  tau + sum_j c_j xi_j,   xi_j >= x_j.w - tau,   xi_j >= 0,
 
-with multipliers beta_j and gamma_j = c_j lambda - beta_j of the two constraints and lambda of the equation, which is the
-sum of the positives' multipliers at the optimum.  With p_j = xi_j - x_j.w + tau, f_j = p_j / beta_j and
+with multipliers beta_j and gamma_j = c_j lambda - beta_j of the two constraints and lambda of the equation, which is
+the sum of the positives' multipliers at the optimum.  With p_j = xi_j - x_j.w + tau, f_j = p_j / beta_j and
 e_j = xi_j / gamma_j, elimination of the slacks leaves D_j = 1 / (f_j + e_j) and
 
     d beta_j  = D_j ( x_j.dw - d tau + e_j c_j d lambda + r_j)     for a row below its cap, or
@@ -129,9 +129,9 @@ class NegativeBlock(ABC):
     def set_direction(self, dscores: Array, db: Array, y: Array | None) -> tuple[float, float]:
         """Take the direction; return the longest primal and dual steps.
 
-        ``y`` is the solver's own D_j (dq_j + r_j), signed.  An inexact solver's is consistent with dw, so that its error falls
-        on the complementarity, where it is harmless, and not on the gradient; without it the difference of scores is
-        multiplied by D_j.
+        ``y`` is the solver's own D_j (dq_j + r_j), signed.  An inexact solver's is consistent with dw, so that its
+        error falls on the complementarity, where it is harmless, and not on the gradient; without it the difference of
+        scores is multiplied by D_j.
         """
 
     @abstractmethod
@@ -302,7 +302,7 @@ class CappedBlock(NegativeBlock):
 
     def threshold(self) -> Array:
         over = np.maximum(self.scores - self.tau[self.groups], 0)
-        return np.maximum(self.theta, self.tau + self.by_group(self.caps * over))
+        return np.asarray(np.maximum(self.theta, self.tau + self.by_group(self.caps * over)))
 
     def useful(self) -> Array:
         # The caps must sum to more than one whatever leaves: all stay.

@@ -65,7 +65,7 @@ class NewtonSystem(ABC):
     """
 
     dense = False
-    forcing = 1e-3
+    forcing = 3e-3
     rows: Any
     D_pos: Array
 
@@ -130,7 +130,7 @@ class RowForm(NewtonSystem):
     """What the forms over rows share: the negatives as stored, and the sparse coupling matrix."""
 
     def set_negatives(self, rows: Any) -> None:
-        self.rows = sparse.csr_array(rows).astype(np.float64) if sparse.issparse(rows) else rows
+        self.rows = rows if isinstance(rows, np.ndarray) else rows.astype(np.float64)
 
     def coupling_matrix(self) -> Any:
         """``N`` over all rows, sparse: rows x (n_groups * k)."""
@@ -165,4 +165,4 @@ class RowForm(NewtonSystem):
 
 
 def densify(K: Any) -> Array:
-    return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+    return np.asarray(K if isinstance(K, np.ndarray) else K.toarray(), dtype=np.float64)
