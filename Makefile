@@ -10,6 +10,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks.demo
 
+# One BLAS thread a process: the tests already run one process a core.
+test: export OPENBLAS_NUM_THREADS = 1
+test: export OMP_NUM_THREADS = 1
 test: lint types
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
