@@ -12,7 +12,7 @@ logistic        log(1 + e^z)         a log a + (1-a) log(1-a)     0 <= a <= 1
 exponential     e^z                  a log a - a                  a >= 0
 ==============  ===================  ===========================  ======================
 
-``logistic`` is the natural logarithm of the papers, so l(0) = log 2 < 1: divide by log 2 for an upper bound of the step.
+``logistic`` is the natural logarithm of the papers, so l(0) = log 2 < 1; over log 2 it bounds the step.
 
 >>> import numpy as np
 >>> squared_hinge = surrogate("squared_hinge")

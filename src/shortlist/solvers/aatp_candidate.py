@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.risks.quantile import quantile_violation
-from shortlist.solvers.interior_point import hinge_iterates
+from shortlist.solvers.hinge_programs import hinge_iterates
 
 Array = NDArray[Any]
 

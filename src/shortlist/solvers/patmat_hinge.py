@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from shortlist.risks.quantile import PatMatRisk
-from shortlist.solvers.interior_point import Budget, hinge_iterates
+from shortlist.solvers.hinge_programs import Budget, hinge_iterates
 from shortlist.solvers.scatter import Products
 
 Array = NDArray[Any]

@@ -1,8 +1,9 @@
 """The one place where a solver meets X: products with some of its rows, in the arithmetic of X.
 
 Products run in the dtype of X (float32 stays float32: no pass ever converts the matrix) and are handed on as float64
-vectors, which are small.  A subset of rows is gathered once when that costs little memory; otherwise its products run
-over the whole of X with zeros in the places of the other rows.
+vectors, which are small.  A subset of less than half of the rows is gathered once; the products of a larger one run
+over the whole of X with zeros in the places of the other rows.  Of two classes only the smaller is gathered, so that no
+more than half of X is ever copied.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ Array = NDArray[Any]
 
 __all__ = ["Rows", "nbytes", "product", "transposed_product"]
 
-# A gathered subset may hold this share of X, or this many bytes, whichever is more.
-GATHER_SHARE = 0.25
-GATHER_BYTES = 2**26
+# A gathered subset holds less than this share of X, or at most this many bytes.
+GATHER_SHARE = 0.5
+GATHER_BYTES = 2**20
 CHUNK_BYTES = 2**24
 
 
@@ -58,7 +59,7 @@ class Rows:
         self._gathered: Any = None
         if len(index) == self.n_rows:
             self._gathered = X if np.array_equal(index, np.arange(self.n_rows)) else X[index]
-        elif share <= GATHER_SHARE or share * nbytes(X) <= GATHER_BYTES:
+        elif share < GATHER_SHARE or share * nbytes(X) <= GATHER_BYTES:
             self._gathered = X[index]
         self._cost = share if self._gathered is not None else 1.0
 

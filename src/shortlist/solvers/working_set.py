@@ -162,6 +162,8 @@ def solve_top(
             break
         improved = method.bound - before > 1e-3 * (search.best - method.bound)
         stuck = 0 if improved else stuck + 1
+        if stuck:
+            method.sharpen()
         grown = _exchange(search, method, negative_scores, prune=round_ < 12)
         if not grown and (method.stalled or stuck > 12):
             break

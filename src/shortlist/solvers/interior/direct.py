@@ -42,10 +42,10 @@ class ColumnSystem(NewtonSystem):
     def __init__(self, positives: Rows, groups: Array, negatives: NegativeBlock) -> None:
         super().__init__(positives, groups, negatives)
         d = positives.n_columns
-        self._D: Array = np.zeros(len(positives))
+        self._D = np.zeros(len(positives))
         self._gram = np.zeros((d, d))
         self._sums = np.zeros((self.n_groups, d))
-        self._mass = np.zeros(self.n_groups)
+        self._mass: Array = np.zeros(self.n_groups)
 
     def set_negatives(self, rows: Any) -> None:
         self.rows = rows

@@ -20,13 +20,17 @@ MOST_PRODUCTS = 300
 
 
 class RowConjugateGradients(RowForm):
-    """Over the rows, with v = D^-1/2 y:
+    """Over the rows, with y = D^1/2 v; the last border variable l of capped thresholds counts as one more multiplier.
 
-        [A, F; F', -Q] [v; -db] = [D^1/2 (rho r_w + r); r_b - H' r_w],   A = I + D^1/2 rho rho' D^1/2,
+    With u = rho' y + H l, which makes dw = r_w - u, and B the coupling to the thresholds b, the system is
 
-    F = D^1/2 (N - rho H), Q = Q0 - H' H.  The preconditioner replaces A by its diagonal, plus the exact part of the
-    heaviest columns, and keeps the rest: its residual in the second block stays zero, so that conjugate gradients apply
-    (projected conjugate gradients).  However stiff the active negatives get, the scaled diagonal is met exactly.
+        v + D^1/2 (rho u - N_l l) - B_v b = D^1/2 (rho r_w + r),
+        H' u - N_l' y + s l       - B_l b = H' r_w - r_l,          s = -Q0_ll,
+        B_v' v + B_l' l                   = r_b:
+
+    a positive definite block under equality constraints.  The preconditioner keeps the constraints, the couplings N_l
+    and the diagonal, with the exact part of the heaviest columns; conjugate gradients stay in the constraints'
+    null space (projected conjugate gradients).  However stiff the active negatives get, the scaled diagonal is met.
 
     References
     ----------
@@ -62,68 +66,94 @@ class RowConjugateGradients(RowForm):
         capacitance = U.T @ (U / self._diagonal[:, None])
         capacitance[np.diag_indices_from(capacitance)] += 1.0
         self._U, self._capacitance = U, factor(capacitance)
-        N = self.coupling_matrix().toarray()
-        border = linalg.block_diag(*self.block.border)
-        self._H: Array | None = densify(self.pull_matrix()) if self.block.pull.any() else None
-        if self._H is not None:
-            last = slice(self.k - 1, None, self.k)
-            N[:, last] -= self._sign[:, None] * (self._R @ self._H[last].T)
-            border = border - self._H @ self._H.T
-        self._F, self._Q = self._root[:, None] * N, border
-        self._PF = self._almost(self._F)
-        self._schur = -self._Q - self._F.T @ self._PF
+        self._set_border()
 
-    def _almost(self, r: Array) -> Array:
-        """``P^-1 r`` for the stand-in P of A."""
+    def _set_border(self) -> None:
+        G, k = self.n_groups, self.k
+        shifted = np.tile(self.block.shifted, G)
+        N = self._root[:, None] * self.coupling_matrix().toarray()
+        border = linalg.block_diag(*self.block.border)
+        self._n_extra = G * k - int(shifted.sum())
+        self._Nl = N[:, ~shifted]
+        self._s = -np.diag(border)[~shifted]
+        self._B = np.vstack([N[:, shifted], border[np.ix_(~shifted, shifted)]])
+        self._H = densify(self.pull_matrix())[~shifted]
+        self._PN = self._solve_rows(self._Nl)
+        self._inner = np.diag(self._s) - self._Nl.T @ self._PN
+        self._PB = self._almost(self._B)
+        self._schur = self._B.T @ self._PB
+        self._shifted = shifted
+
+    def _solve_rows(self, r: Array) -> Array:
+        """The stand-in for the rows' block, solved."""
         diagonal = self._diagonal if r.ndim == 1 else self._diagonal[:, None]
         z = r / diagonal
         return np.asarray(
             z - self._U @ linalg.cho_solve(self._capacitance, self._U.T @ z, check_finite=False) / diagonal
         )
 
-    def _precondition(self, r: Array, second: Array) -> tuple[Array, Array]:
-        z = self._almost(r)
-        v = np.linalg.solve(self._schur, second - self._F.T @ z)
-        return z - self._PF @ v, v
+    def _almost(self, r: Array) -> Array:
+        """The stand-in for the positive definite block, solved."""
+        n = len(self._root)
+        z = self._solve_rows(r[:n])
+        if self._n_extra == 0:
+            return z
+        extra = np.linalg.solve(self._inner, r[n:] + self._Nl.T @ z)
+        return np.concatenate([z + self._PN @ extra, extra])
 
-    def _product(self, v: Array) -> Array:
-        return np.asarray(v + self._signed_root * (self._R @ (self._Rt @ (self._signed_root * v))))
+    def _precondition(self, r: Array, second: Array | None = None) -> tuple[Array, Array]:
+        z = self._almost(r)
+        v = np.linalg.solve(self._schur, self._B.T @ z if second is None else self._B.T @ z - second)
+        return z - self._PB @ v, v
+
+    def _pull(self, x: Array) -> Array:
+        """``u``."""
+        n = len(self._root)
+        u = np.asarray(self._Rt @ (self._signed_root * x[:n]))
+        return u if self._n_extra == 0 else u + self._H.T @ x[n:]
+
+    def _product(self, x: Array) -> Array:
+        n, u = len(self._root), self._pull(x)
+        rows = x[:n] + self._signed_root * (self._R @ u)
+        if self._n_extra == 0:
+            return np.asarray(rows)
+        extra = self._H @ u - self._Nl.T @ x[:n] + self._s * x[n:]
+        return np.concatenate([rows - self._Nl @ x[n:], extra])
 
     def solve(
         self, r_w: Array, r_b: Array, r_pos: Array | None, r_neg: Array
     ) -> tuple[Array, Array, Array | None]:
-        b = self._signed_root * np.asarray(self._R @ r_w) + self._root * self.row_offsets(r_pos, r_neg)
-        second = r_b.ravel() if self._H is None else r_b.ravel() - self._H @ r_w
-        # Only the constraint's share of the preconditioner's answer is a safe start: where it is too small for A, its
-        # answer to b overshoots.  The corrector starts from the predictor's answer.
-        none = np.zeros_like(second)
+        rows = self._signed_root * np.asarray(self._R @ r_w) + self._root * self.row_offsets(r_pos, r_neg)
+        flat = r_b.ravel()
+        b = np.concatenate([rows, self._H @ r_w - flat[~self._shifted]])
+        # Only the constraint's share of the preconditioner's answer is a safe start: where it is too small, its answer
+        # to b overshoots.  The corrector starts from the predictor's answer.
+        second = flat[self._shifted]
         if self._last is None:
             x, xb = self._precondition(np.zeros_like(b), second)
         else:
             x, xb = self._last
-            dx, dxb = self._precondition(np.zeros_like(b), second - self._F.T @ x + self._Q @ xb)
+            dx, dxb = self._precondition(np.zeros_like(b), second - self._B.T @ x)
             x, xb = x + dx, xb + dxb
-        r = b - self._product(x) - self._F @ xb
-        z, zb = self._precondition(r, none)
+        r = b - self._product(x) - self._B @ xb
+        z, zb = self._precondition(r)
         p, pb, rz = z, zb, float(r @ z)
         if self._last is None:
             self._goal = self.forcing**2 * rz
-        goal = self._goal
         for _ in range(MOST_PRODUCTS):
-            if rz <= goal:
+            if rz <= self._goal:
                 break
-            Kp = self._product(p) + self._F @ pb
+            Kp = self._product(p) + self._B @ pb
             step = rz / float(p @ Kp)
             x, xb, r = x + step * p, xb + step * pb, r - step * Kp
-            z, zb = self._precondition(r, none)
+            z, zb = self._precondition(r)
             rz, previous = float(r @ z), rz
             p, pb = z + (rz / previous) * p, zb + (rz / previous) * pb
         self._last = x, xb
-        db = -xb
-        dw = r_w - np.asarray(self._Rt @ (self._signed_root * x))
-        if self._H is not None:
-            dw = dw - self._H.T @ db
-        return dw, db.reshape(self.n_groups, self.k), (self._root * x)[len(self.positives) :]
+        db = np.empty(self.n_groups * self.k)
+        db[self._shifted], db[~self._shifted] = -xb, x[len(rows) :]
+        y = (self._root * x[: len(rows)])[len(self.positives) :]
+        return r_w - self._pull(x), db.reshape(self.n_groups, self.k), y
 
 
 class ColumnConjugateGradients(RowForm):

@@ -161,6 +161,11 @@ class InteriorPoint:
         self.working_rows = rows
         self.system.set_negatives(rows)
 
+    def sharpen(self) -> None:
+        """Ask more of an iterative solver of the Newton system."""
+        assert self.system is not None
+        self.system.forcing = max(0.1 * self.system.forcing, 1e-12)
+
     # -- steps -------------------------------------------------------------------------------------------------
 
     def refresh_bound(self) -> tuple[float, float]:
@@ -206,7 +211,7 @@ class InteriorPoint:
             self.stalled = True
             ap = 0.0
         if min(ap, ad) < SHORT_STEP:
-            self.system.forcing = max(0.1 * self.system.forcing, 1e-10)
+            self.sharpen()
         self.w = self.w + ap * self._dw
         self.scores = self.scores + ap * self._dscores
         positive.advance(ap, ad)

@@ -59,6 +59,8 @@ class NegativeBlock(ABC):
         Border variables a group.
     shifted : tuple of bool
         Which of them live on the scale of the scores, and so move with the origin of the features.
+    forcing : float
+        Relative residual to which an iterative solver of the Newton system may stop.
     theta : (n_groups,) array
         The thresholds that the positives see.
     coupling : (rows, n_border) array
@@ -72,6 +74,7 @@ class NegativeBlock(ABC):
     """
 
     n_border: ClassVar[int]
+    forcing: ClassVar[float]
     shifted: ClassVar[tuple[bool, ...]]
     theta: Array
     coupling: Array
@@ -163,6 +166,7 @@ class MaximumBlock(NegativeBlock):
     """Every working negative stays below t."""
 
     n_border = 1
+    forcing = 3e-3
     shifted = (True,)
 
     def __init__(self, theta: Array) -> None:
@@ -271,6 +275,7 @@ class CappedBlock(NegativeBlock):
     """The positives see the mean of the largest scores of the working negatives."""
 
     n_border = 3
+    forcing = 1e-4
     shifted = (True, True, False)
     ROWS: ClassVar[tuple[str, ...]] = ("scores", "groups", "omega", "caps", "beta", "gamma", "xi", "p")
 

@@ -39,17 +39,15 @@ __all__ = ["NewtonSystem", "RowForm", "densify", "factor"]
 
 def factor(matrix: Array) -> tuple[Array, bool]:
     """Cholesky factor; where rounding has spoilt definiteness the diagonal is raised by as little as it takes."""
-    jitter = 0.0
-    diagonal = np.einsum("ii->i", matrix)
+    jitter, diagonal = 0.0, np.einsum("ii->i", matrix)
+    if not np.isfinite(diagonal.sum()):
+        raise FloatingPointError("the Newton matrix is not finite; scale the features")
     while True:
         try:
             c, lower = linalg.cho_factor(matrix, lower=True, check_finite=False)
             return c, lower
         except linalg.LinAlgError:
-            largest = float(diagonal.max(initial=1.0))
-            if not np.isfinite(largest) or jitter > largest:
-                raise FloatingPointError("the Newton matrix is not finite; scale the features") from None
-            jitter = max(10 * jitter, 1e-15 * largest)
+            jitter = max(10 * jitter, 1e-15 * float(diagonal.max()))
             diagonal += jitter
 
 
@@ -65,13 +63,13 @@ class NewtonSystem(ABC):
     """
 
     dense = False
-    forcing = 3e-3
     rows: Any
     D_pos: Array
 
     def __init__(self, positives: Rows, groups: Array, negatives: NegativeBlock) -> None:
         self.positives, self.groups, self.block = positives, groups, negatives
         self.n_groups, self.k = negatives.n_groups, negatives.n_border
+        self.forcing = negatives.forcing
 
     @abstractmethod
     def set_negatives(self, rows: Any) -> None:
