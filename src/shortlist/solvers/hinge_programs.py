@@ -195,6 +195,8 @@ class _State:
         zero, none = np.zeros_like(self.xi), np.zeros(G)
         first = direction(zero, zero, none)
         mu = self._mu()
+        if not mu > np.finfo(float).tiny:
+            return False  # complementary to the last bit
         target = mu * (self._mu(self._longest(first), first) / mu) ** 3
         d = direction(
             target - first["alpha"] * first["r"],

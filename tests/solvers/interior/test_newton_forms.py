@@ -74,8 +74,8 @@ def test_all_forms_solve_the_system_as_stated(monkeypatch, loss, threshold, n_gr
     assert not method.stalled
     D_pos, D_neg = method.positive.curvature(), method.block.curvature()
     r_pos = rng.normal(size=len(D_pos)) if loss == "hinge" else None
-    r_w, r_b, r_neg = rng.normal(size=d), rng.normal(size=(n_groups, method.block.n_border)), rng.normal(size=len(D_neg))
-    arguments = (r_w, r_b, r_pos, r_neg)
+    r_w, r_b = rng.normal(size=d), rng.normal(size=(n_groups, method.block.n_border))
+    arguments = (r_w, r_b, r_pos, rng.normal(size=len(D_neg)))
     dw, db, y = dense_solution(method, *arguments, D_pos, D_neg)
     for form in FORMS:
         system = form(method.rows, method.groups, method.block)
