@@ -24,7 +24,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from shortlist.datasets import DataError, DownloadError, load
-from shortlist.exceptions import ConvergenceWarning, DegenerateOptimumWarning
+from shortlist.exceptions import ConvergenceWarning, DegenerateOptimumWarning, QuantileWarning
 
 Array = NDArray[Any]
 
@@ -80,7 +80,7 @@ def make_noisy(n_rows: int, n_columns: int, *, share: float, seed: int) -> tuple
 def threads(number: int) -> Iterator[None]:
     """As many BLAS and OpenMP threads for every method."""
     with threadpool_limits(limits=number), warnings.catch_warnings():
-        for expected in (ConvergenceWarning, DegenerateOptimumWarning):
+        for expected in (ConvergenceWarning, DegenerateOptimumWarning, QuantileWarning):
             warnings.simplefilter("ignore", expected)
         yield
 
