@@ -107,7 +107,8 @@ def choose(method: Method, X: Any, y: Array, by: str, seed: int) -> Params:
 
     ``by`` is "pos_at_top" or "average_precision".
     """
-    splits = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
+    n_folds = min(FOLDS, int(np.sum(y == 1)), int(np.sum(y != 1)))
+    splits = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
     folds = [(X[train], y[train], X[valid], y[valid]) for train, valid in splits]
     known: dict[Params, Score] = {}
 
@@ -174,7 +175,7 @@ def run(
 
 
 def marks(ours: Trials, other: Trials, name: str, level: float = 0.9) -> str:
-    """● where TopPush is better, ○ where it is worse, by the paired t-test of the paper."""
+    """● where ``ours`` is better, ○ where it is worse, by the paired t-test of the TopPush paper."""
     n = min(len(ours.figures[name]), len(other.figures[name]))
     a, b = np.array(ours.figures[name][:n]), np.array(other.figures[name][:n])
     if n < 3 or np.ptp(a - b) == 0:
