@@ -160,7 +160,8 @@ def measure(form: str, n_rows: int, C: float, repeats: int, n_threads: int) -> d
 def in_own_process(form: str, n_rows: int, C: float, repeats: int, n_threads: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.scaling.top", "--measure", form]
     command += ["--sizes", str(n_rows), "--C", str(C), "--repeats", str(repeats), "--threads", str(n_threads)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if done.returncode:
         raise SystemExit(f"{' '.join(command[1:])} failed:\n{done.stderr}")
     result: dict[str, Any] = json.loads(done.stdout)

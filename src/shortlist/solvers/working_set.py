@@ -42,7 +42,7 @@ __all__ = ["solve_top"]
 FIRST_TOP = 100  # of the first working set: the best by a first guess ...
 FIRST_SPREAD = 300  # ... and an even spread over the rest, so that it knows their covariance
 MOST_NEWCOMERS = 300
-STEPS_PER_ROUND = 3
+STEPS_PER_ROUND = 2
 WIDE = 3000  # with more columns than this many negatives carry a multiplier: begin with more
 SMALL = 500  # with no more negatives than this all of them work from the start
 

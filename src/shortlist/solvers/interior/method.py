@@ -224,10 +224,13 @@ class InteriorPoint:
         r_neg, r_b = block.offsets(target, corrected, self.alpha_sums)
         dw, db, y = self.system.solve(self.gradient, r_b, r_pos, r_neg)
         self._dw = dw
-        self._dscores = self.rows.dot(dw)
-        dz = block.dtheta(db)[self.groups] - self._dscores
-        reach = (positive.set_direction(dz), block.set_direction(np.asarray(self.working_rows @ dw), db, y))
-        self._reach = min(reach[0][0], reach[1][0]), min(reach[0][1], reach[1][1])
+        primal, dual = block.set_direction(np.asarray(self.working_rows @ dw), db, y)
+        # A smooth surrogate has no boundary to run into: the predictor can do without its scores.
+        if target > 0 or positive.count > 0:
+            self._dscores = self.rows.dot(dw)
+            reach = positive.set_direction(block.dtheta(db)[self.groups] - self._dscores)
+            primal, dual = min(primal, reach[0]), min(dual, reach[1])
+        self._reach = primal, dual
 
     def _search(self, longest: float, target: float, trials: int) -> tuple[float, bool]:
         """Halve the step until the merit function does not rise."""
