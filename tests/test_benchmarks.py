@@ -1,0 +1,160 @@
+"""Every benchmark runs: on small generated data, with everything that it prints checked for form only."""
+
+import doctest
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from benchmarks import _common
+from benchmarks.papers import _protocol, infinite_push, top_push
+from benchmarks.peers import top as peers
+from benchmarks.scaling import top as scaling
+from shortlist.datasets import DownloadError
+
+
+@pytest.mark.parametrize("module", [_common, scaling])
+def test_examples(module):
+    result = doctest.testmod(module, extraglobs={"np": np})
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_unit_range_keeps_sparse_rows_sparse():
+    X = sparse.csr_array(np.array([[0.0, 4.0, 0.0], [2.0, 1.0, 0.0]]))
+    scaled = _common.unit_range(X)
+    assert sparse.issparse(scaled)
+    assert scaled.indices.dtype == np.int32
+    np.testing.assert_array_equal(scaled.toarray(), [[0, 1, 0], [1, 0.25, 0]])
+    np.testing.assert_array_equal(X.data, [4, 2, 1])
+    with pytest.raises(ValueError, match="below 0"):
+        _common.unit_range(-X)
+
+
+def test_absent_data_are_named(monkeypatch):
+    def absent(name):
+        raise DownloadError("no network")
+
+    monkeypatch.setattr(_common, "load", absent)
+    monkeypatch.delenv("SHORTLIST_DATA", raising=False)
+    with pytest.raises(SystemExit, match="SHORTLIST_DATA"):
+        _common.load_scaled("w8a")
+    with pytest.raises(SystemExit, match="SHORTLIST_DATA"):
+        infinite_push.load_screening("cdk2")
+
+
+def test_peers(capsys, tmp_path):
+    path = tmp_path / "new" / "peers.json"
+    report = peers.main(["--quick", "--C", "1", "--json", str(path)])
+    methods = {row["method"]: row for row in report["results"]}
+    assert set(methods) == set(peers.METHODS)
+    assert methods["TopPush"]["relative_gap"] <= 1e-4
+    assert methods["nesterov"]["objective"] >= methods["TopPush"]["objective"] * (1 - 1e-4)
+    assert "TopPush/LIBLINEAR" in capsys.readouterr().out
+    assert json.loads(path.read_text())["threads"] == 1
+
+
+def test_certificates_of_all_losses():
+    report = peers.main(["--quick", "--losses", "--C", "1"])
+    assert report["passed"]
+    assert {(row["loss"], row["tol"]) for row in report["results"]} == {
+        (loss, tol) for loss in ("squared_hinge", "hinge", "logistic", "exponential") for tol in (1e-4, 1e-8)
+    }
+
+
+def test_misses_are_told_apart():
+    rows = [
+        {"set": "a", "C": 1.0, "rows": 5000, "reached": True, "method": method, "seconds": seconds}
+        for method, seconds in (("TopPush", 4.0), ("LIBLINEAR LR", 1.0), ("nesterov", 30.0))
+    ]
+    summary = peers.sum_up(rows, cap=20.0)
+    assert summary["failed"] == {"LIBLINEAR": ["a C=1 (4.0x)"], "nesterov": ["a C=1 (7.5x)"]}
+
+
+def test_scaling(capsys):
+    report = scaling.main(["--quick"])
+    assert [row["rows"] for row in report["results"]] == [2_000, 4_000]
+    assert all(row["relative_gap"] <= 1e-4 for row in report["results"])
+    assert "slope" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("make", [scaling.make_dense, scaling.make_sparse])
+def test_scaling_data(make):
+    X, y = make(2_000)
+    assert X.shape[0] == len(y) == 2_000
+    assert 0.05 < y.mean() < 0.12
+    assert X.min() >= 0
+    assert X.max() <= 1
+    again, _ = make(2_000)
+    assert abs(X - again).max() == 0
+
+
+def test_top_push_paper(capsys):
+    results = top_push.main(["--quick"])["made"]
+    assert set(results) == {"TopPush", "TauFPL", "LR"}
+    assert all(len(trials.figures["pos_at_top"]) == 2 for trials in results.values())
+    assert "Pos@Top" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("name", top_push.SETS)
+def test_top_push_methods_have_parameters_to_choose_from(name, full):
+    for method in top_push.methods_for(name, np.array([0, 1, 1]), full).values():
+        assert all(len(values) > 0 for values in method.grid.values())
+        assert set(method.extends) <= set(method.grid)
+        method.build(*(values[0] for values in method.grid.values()))
+
+
+def test_infinite_push_paper():
+    results = infinite_push.main(["--quick"])["made"]
+    assert set(results) == {"InfinitePush", "LR"}
+    joined = infinite_push.joined([results, infinite_push.main(["--quick"])["made"]])
+    assert len(joined["LR"].figures["auc"]) == 4
+
+
+class Noisy:
+    """The larger C, the nearer the scores are to the one feature, which is right."""
+
+    def __init__(self, C):
+        self.C = C
+
+    def fit(self, X, y):
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0] + 1e3 / self.C * np.sin(1e3 * X[:, 0])
+
+
+def test_grids_are_extended_while_the_best_is_at_the_end():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    X = (rng.normal(size=100) + 5 * y)[:, None]
+    method = _protocol.Method(Noisy, {"C": (1.0, 10.0)})
+    assert _protocol.choose(method, X, y, "average_precision", seed=0) == (1000.0,)
+    fixed = _protocol.Method(Noisy, {"C": (1.0, 10.0)}, extends=())
+    assert _protocol.choose(fixed, X, y, "average_precision", seed=0) == (10.0,)
+    X[:] = 0  # no positive at the top anywhere: nothing to follow
+    assert _protocol.choose(method, X, y, "pos_at_top", seed=0) == (1.0,)
+
+
+def test_marks():
+    ours, same, worse = (_protocol.Trials() for _ in range(3))
+    for k in range(10):
+        ours.add({"auc": 0.9 + 0.001 * k})
+        same.add({"auc": 0.9 + 0.001 * k})
+        worse.add({"auc": 0.8 + 0.002 * k})
+    assert [_protocol.marks(a, b, "auc") for a, b in ((ours, same), (ours, worse), (worse, ours))] == [
+        "",
+        "●",
+        "○",
+    ]
+
+
+def test_results_of_sets_are_kept_side_by_side(tmp_path):
+    trials = _protocol.Trials()
+    trials.add({"auc": 0.5})
+    path = tmp_path / "results.json"
+    for name in ("a", "b"):
+        _protocol.save(path, {"python": "3"}, name, {}, {"LR": trials})
+    assert set(json.loads(path.read_text())["sets"]) == {"a", "b"}
