@@ -152,9 +152,7 @@ def run(task: Task, name: str) -> list[Result]:
         )
         chosen = ", ".join(f"{name}={getattr(best, name):g}" for name in grid)
         results.append(
-            Result(
-                chosen, figures, seconds, getattr(fitted, "certificate_", None), bool(np.any(fitted.coef_))
-            )
+            Result(chosen, figures, seconds, getattr(fitted, "certificate_", None), bool(np.any(fitted.coef_)))
         )
     return results
 

@@ -88,9 +88,7 @@ def nesterov(X: Any, y: Array, C: float, best: Fit, cap: float) -> Fit:
     assert best.objective is not None
     assert best.bound is not None
     target = best.objective * (1 + SLACK)
-    solution = solve_nesterov(
-        X, risk, C, stop="paper", tol=0.0, target=target, max_iter=10**9, callback=watch
-    )
+    solution = solve_nesterov(X, risk, C, stop="paper", tol=0.0, target=target, max_iter=10**9, callback=watch)
     seconds = time.perf_counter() - start
     reached = lowest[0] <= target
     gap = (lowest[0] - best.bound) / lowest[0]
@@ -246,9 +244,7 @@ def certificates(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=list(SIX))
     parser.add_argument("--C", nargs="+", type=float, default=[1.0, 100.0, 10_000.0])
     parser.add_argument("--repeats", type=int, default=5)

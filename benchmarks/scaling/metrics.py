@@ -65,9 +65,7 @@ def cases(n: int, n_groups: int) -> list[tuple[str, str, Any, Any, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10**6)
     parser.add_argument("--groups", type=int, default=10**4)
     parser.add_argument("--repeats", type=int, default=15)
