@@ -43,6 +43,7 @@ FIRST_TOP = 100  # of the first working set: the best by a first guess ...
 FIRST_SPREAD = 300  # ... and an even spread over the rest, so that it knows their covariance
 MOST_NEWCOMERS = 300
 STEPS_PER_ROUND = 2
+BAND = 1
 WIDE = 3000  # with more columns than this many negatives carry a multiplier: begin with more
 SMALL = 500  # with no more negatives than this all of them work from the start
 
@@ -80,7 +81,7 @@ class _Search:
 
     def wanted(self, bound: float) -> float:
         """The gap at which to stop."""
-        return min(self.tol * self.best, max(0.1 * (self.null - bound), 1e-10 * self.null))
+        return min(self.tol * self.best, max(0.5 * (self.null - bound), 1e-10 * self.null))
 
 
 def _spread_start(risk: TopRisk, scores: Array, wide: bool) -> Array:
@@ -243,11 +244,14 @@ def _exchange(search: _Search, method: InteriorPoint, scores: Array, prune: bool
     working = np.zeros(len(risk.negatives), dtype=bool)
     working[method.members] = True
     over = scores - method.block.height[risk.negative_groups]
-    violators = np.flatnonzero((over > 0) & ~working)
+    # The next steps move scores by about as much as the worst violation: rows that close below come along.
+    band = BAND * max(float(over.max()), 0.0)
+    violators = np.flatnonzero((over > -band) & ~working) if band > 0 else np.empty(0, dtype=np.intp)
     most = MOST_NEWCOMERS
     if method.sparse or risk.caps is not None:
         # Many will carry a multiplier: grow by a factor.
         most = max(most, len(method.members))
+    most = min(most, 50 + 2 * int(np.count_nonzero(over[~working] > 0)))
     if len(violators) > most:
         violators = np.sort(violators[np.argpartition(-over[violators], most)[:most]])
     if len(violators) == 0:

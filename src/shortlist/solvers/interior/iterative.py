@@ -38,16 +38,28 @@ class RowConjugateGradients(RowForm):
     optimization. SIAM J. Sci. Comput. 23(4).
     """
 
+    _busiest: Array | None = None
+
     def set_negatives(self, rows: Any) -> None:
         super().set_negatives(rows)
         blocks = [-self.positives.take(np.arange(len(self.positives))), self.rows]
         self._R: Any
         self._Rt: Any
+        self._columns = np.arange(self.positives.n_columns)
         if isinstance(self.rows, np.ndarray):
             self._R = np.vstack(blocks).astype(np.float64)
             self._Rt = self._R.T
         else:
-            self._R = sparse.vstack(blocks, format="csr").astype(np.float64)
+            R = sparse.vstack(blocks, format="csr").astype(np.float64)
+            # Only the columns that these rows use, the busiest first: products twice as fast on text.
+            used = np.bincount(R.indices, minlength=R.shape[1])
+            if self._busiest is None:
+                self._busiest = np.argsort(-used, kind="stable")
+            self._columns = self._busiest[used[self._busiest] > 0]
+            place = np.zeros(R.shape[1], dtype=R.indices.dtype)
+            place[self._columns] = np.arange(len(self._columns))
+            shape = (R.shape[0], len(self._columns))
+            self._R = sparse.csr_array((R.data, place[R.indices], R.indptr), shape=shape)
             self._Rt = self._R.T.tocsr()
         squares = self._R**2 if isinstance(self._R, np.ndarray) else self._R.power(2)
         weight = np.asarray(squares.sum(axis=0)).ravel()
@@ -77,7 +89,8 @@ class RowConjugateGradients(RowForm):
         self._Nl = N[:, ~shifted]
         self._s = -np.diag(border)[~shifted]
         self._B = np.vstack([N[:, shifted], border[np.ix_(~shifted, shifted)]])
-        self._H = densify(self.pull_matrix())[~shifted]
+        d = len(self._columns)
+        self._H = densify(self.pull_matrix()[~shifted][:, self._columns]) if self._n_extra else np.zeros((0, d))
         self._PN = self._solve_rows(self._Nl)
         self._inner = np.diag(self._s) - self._Nl.T @ self._PN
         self._PB = self._almost(self._B)
@@ -107,7 +120,7 @@ class RowConjugateGradients(RowForm):
         return z - self._PB @ v, v
 
     def _pull(self, x: Array) -> Array:
-        """``u``."""
+        """``u``, on the columns in use."""
         n = len(self._root)
         u = np.asarray(self._Rt @ (self._signed_root * x[:n]))
         return u if self._n_extra == 0 else u + self._H.T @ x[n:]
@@ -123,9 +136,10 @@ class RowConjugateGradients(RowForm):
     def solve(
         self, r_w: Array, r_b: Array, r_pos: Array | None, r_neg: Array
     ) -> tuple[Array, Array, Array | None]:
-        rows = self._signed_root * np.asarray(self._R @ r_w) + self._root * self.row_offsets(r_pos, r_neg)
+        own = r_w[self._columns]
+        rows = self._signed_root * np.asarray(self._R @ own) + self._root * self.row_offsets(r_pos, r_neg)
         flat = r_b.ravel()
-        b = np.concatenate([rows, self._H @ r_w - flat[~self._shifted]])
+        b = np.concatenate([rows, self._H @ own - flat[~self._shifted]])
         # Only the constraint's share of the preconditioner's answer is a safe start: where it is too small, its answer
         # to b overshoots.  The corrector starts from the predictor's answer.
         second = flat[self._shifted]
@@ -153,7 +167,9 @@ class RowConjugateGradients(RowForm):
         db = np.empty(self.n_groups * self.k)
         db[self._shifted], db[~self._shifted] = -xb, x[len(rows) :]
         y = (self._root * x[: len(rows)])[len(self.positives) :]
-        return r_w - self._pull(x), db.reshape(self.n_groups, self.k), y
+        dw = r_w.copy()
+        dw[self._columns] -= self._pull(x)
+        return dw, db.reshape(self.n_groups, self.k), y
 
 
 class ColumnConjugateGradients(RowForm):
