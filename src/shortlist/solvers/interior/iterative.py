@@ -48,7 +48,7 @@ class RowConjugateGradients(RowForm):
         self._columns = np.arange(self.positives.n_columns)
         if isinstance(self.rows, np.ndarray):
             self._R = np.vstack(blocks).astype(np.float64)
-            self._Rt = self._R.T
+            self._Rt, squares = self._R.T, self._R**2
         else:
             R = sparse.vstack(blocks, format="csr").astype(np.float64)
             # Only the columns that these rows use, the busiest first: products twice as fast on text.
@@ -61,11 +61,11 @@ class RowConjugateGradients(RowForm):
             shape = (R.shape[0], len(self._columns))
             self._R = sparse.csr_array((R.data, place[R.indices], R.indptr), shape=shape)
             self._Rt = self._R.T.tocsr()
-        squares = self._R**2 if isinstance(self._R, np.ndarray) else self._R.power(2)
-        weight = np.asarray(squares.sum(axis=0)).ravel()
-        heavy = np.argsort(weight)[-HEAVIEST:]
+            squares = sparse.csr_array((self._R.data**2, self._R.indices, self._R.indptr), shape=shape)
+        lengths = np.asarray(squares.sum(axis=1)).ravel()
+        heavy = np.argsort(np.asarray(squares.sum(axis=0)).ravel())[-HEAVIEST:]
         self._heavy = densify(self._R[:, heavy])
-        self._rest = np.maximum(np.asarray(squares.sum(axis=1)).ravel() - (self._heavy**2).sum(axis=1), 0)
+        self._rest = np.maximum(lengths - (self._heavy**2).sum(axis=1), 0)
 
     def update(self, D_pos: Array, D_neg: Array) -> None:
         self._last: tuple[Array, Array] | None = None
