@@ -35,7 +35,8 @@ ALLOWED: dict[str, set[str]] = {
     "plotting": {"estimators", "metrics", "selection", "comparison"} | FOUNDATION,
 }
 ANYTHING = {"cli", "report", "__init__"}
-REQUIRED = {"numpy", "scipy", "sklearn", "highspy"}
+# threadpoolctl comes with scikit-learn, which cannot run without it.
+REQUIRED = {"numpy", "scipy", "sklearn", "highspy", "threadpoolctl"}
 
 
 def room_of(path: Path) -> str:

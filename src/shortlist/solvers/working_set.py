@@ -33,6 +33,7 @@ from shortlist.risks.top import TopRisk
 from shortlist.solvers.interior.method import InteriorPoint
 from shortlist.solvers.rows import Rows
 from shortlist.solvers.solution import Certificate, Solution
+from shortlist.solvers.threads import blas_threads
 
 Array = NDArray[Any]
 Callback = Callable[[dict[str, float]], Any]
@@ -138,6 +139,19 @@ def solve_top(
     Solution
         With ``coef`` exactly zero if, and only if, w = 0 is proven optimal to rounding.
     """
+    with blas_threads(X.shape[1]):
+        return _solve(X, risk, C, tol, max_iter, start, callback)
+
+
+def _solve(
+    X: Any,
+    risk: TopRisk,
+    C: float,
+    tol: float,
+    max_iter: int,
+    start: Solution | Array | None,
+    callback: Callback | None,
+) -> Solution:
     began = time.perf_counter()
     search = _Search(X, risk, C, tol)
     method = _begin(search, start)
