@@ -58,7 +58,9 @@ class AATP(TopClassifier):
     TauFPL : A convex threshold on the negatives alone, for data of any size.
     PatMat : A convex stand-in for a quantile.
 
-    Notes ----- The certificate covers the convex program of the chosen candidate. Among the candidates the
+    Notes
+    -----
+    The certificate covers the convex program of the chosen candidate. Among the candidates the
     choice is exact, up to ``tol``; where no candidate's threshold is the quantile, the nearest is kept and
     fit gives a `QuantileWarning`. There is one list and one quantile: several groups are refused.
 

@@ -54,11 +54,15 @@ class TauFPL(TopClassifier):
     TopPush : The best negative as threshold.
     PatMat : A convex stand-in for the quantile as threshold.
 
-    Notes ----- The optimum is w = 0, whatever C, where the mean of the positives is an average of negatives
+    Notes
+    -----
+    The optimum is w = 0, whatever C, where the mean of the positives is an average of negatives
     none of which weighs more than 1 / ceil(tau n); fit then gives a `DegenerateOptimumWarning`.
     ``tau='auto'`` finds the smallest tau that escapes, by bisection over the count.
 
-    References ---------- A. Zhang, N. Li, J. Pu, J. Wang, J. Yan, H. Zha. tau-FPL: tolerance-constrained
+    References
+    ----------
+    A. Zhang, N. Li, J. Pu, J. Wang, J. Yan, H. Zha. tau-FPL: tolerance-constrained
     learning in linear time. AAAI 2018.
 
     Examples
@@ -174,7 +178,9 @@ class PatMat(TopClassifier):
 
     Here the optimum is w = 0 only where both classes have the same mean.
 
-    References ---------- M. Grill, T. Pevny. Learning combination of anomaly detectors for security domain.
+    References
+    ----------
+    M. Grill, T. Pevny. Learning combination of anomaly detectors for security domain.
     Computer Networks, 2016.
 
     Examples

@@ -176,7 +176,9 @@ class InfinitePush(TopClassifier):
 
     C is the paper's.
 
-    References ---------- S. Agarwal. The infinite push: a new support vector ranking algorithm that
+    References
+    ----------
+    S. Agarwal. The infinite push: a new support vector ranking algorithm that
     directly optimizes accuracy at the absolute top of the list. SDM 2011.
 
     Examples
