@@ -14,9 +14,9 @@ from shortlist.estimators.top import push, risk_of
 from shortlist.risks.quantile import PatMatRisk
 from shortlist.risks.surrogates import SURROGATES, surrogate
 from shortlist.risks.thresholds import TailMean
+from shortlist.solvers.degenerate import escape_direction
 from shortlist.solvers.patmat import solve_patmat
 from shortlist.solvers.solution import Solution
-from shortlist.solvers.working_set import solve_top
 
 __all__ = ["PatMat", "TauFPL"]
 
@@ -131,15 +131,12 @@ class TauFPL(TopClassifier):
         return Outcome.of(solution, objective, risk, tau_=tau)
 
     def _smallest_tau(self, X: Any, rows: TrainingRows) -> float:
-        """Neither C nor the loss decides whether w = 0 is optimal: the tests take what is quick to solve."""
+        """Neither C nor the loss decides whether w = 0 is optimal: a projection does."""
         risk = risk_of(rows, "squared_hinge", TailMean(1.0))
         total = float(np.bincount(risk.negative_groups, weights=risk.negative_weights).max())
-        square = float(X.multiply(X).sum() if hasattr(X, "multiply") else np.vdot(X, X))
-        unit = X.shape[0] / square if square > 0 else 1.0
 
         def is_degenerate(tau: float) -> bool:
-            tested = risk_of(rows, "squared_hinge", TailMean(tau))
-            return not solve_top(X, tested, unit, tol=0.1).coef.any()
+            return escape_direction(X, risk_of(rows, "squared_hinge", TailMean(tau)), tol=0.5) is None
 
         return smallest_tau(total, is_degenerate)
 

@@ -32,11 +32,7 @@ def risk_of(rows: TrainingRows, loss: str, threshold: Threshold) -> TopRisk:
 
 def push(estimator: TopClassifier, X: Any, risk: TopRisk, start: Solution | None) -> Solution:
     """The working-set solver, with the estimator's parameters."""
-    arguments = estimator._stopping()
-    report = arguments.pop("callback")
-    if report is not None:
-        arguments["callback"] = lambda state: report(state["n_iter"], state["primal"], state["bound"])
-    return solve_top(X, risk, float(estimator.C), start=warm(start, X), **arguments)
+    return solve_top(X, risk, float(estimator.C), start=warm(start, X), **estimator._stopping())
 
 
 @fill_doc
