@@ -19,6 +19,8 @@ __all__ = ["choose_system"]
 # Largest orders of matrices that are factored: d of the column form, rows of the row form.
 MOST_COLUMNS = 3000
 MOST_ROWS = 1200
+# Up to so many rows a column conjugate gradients need fewer products over rows than over columns.
+ROWS_PER_COLUMN = 2
 # Border variables that the row forms carry as dense columns.
 MOST_BORDER = 300
 
@@ -31,7 +33,7 @@ def choose_system(positives: Rows, groups: Array, negatives: NegativeBlock, work
         form = ColumnSystem
     elif rows <= MOST_ROWS:
         form = RowSystem
-    elif rows <= d and negatives.n_groups * negatives.n_border <= MOST_BORDER:
+    elif rows <= ROWS_PER_COLUMN * d and negatives.n_groups * negatives.n_border <= MOST_BORDER:
         form = RowConjugateGradients
     else:
         form = ColumnConjugateGradients
