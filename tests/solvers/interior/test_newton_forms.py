@@ -125,7 +125,7 @@ def test_the_choice_follows_the_shape():
     assert chosen(500, 2000, 100) is RowSystem
     assert chosen(3000, 20_000, 1000) is RowConjugateGradients
     assert chosen(3000, 20_000, 1000, n_groups=500) is ColumnConjugateGradients
-    assert chosen(9000, 4000, 1000) is ColumnConjugateGradients
+    assert chosen(20_000, 4000, 1000) is ColumnConjugateGradients
 
 
 def test_a_matrix_spoilt_by_rounding_is_repaired_and_a_broken_one_refused():
