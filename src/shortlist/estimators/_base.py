@@ -259,9 +259,9 @@ class TopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _degenerate_advice(self) -> str:
         return (
-            "w = 0 is the optimum to rounding. As a rule the mean of the positives lies among the negatives, "
-            "and then no C changes it: a larger tau (TauFPL; tau='auto' finds the smallest that works), more "
-            "features, or a kernel help. If the features are tiny, scale them or raise C"
+            "w = 0 is the optimum. The mean of the positives lies among averages of the negatives, so that no C "
+            "changes it: a larger tau (TauFPL; tau='auto' finds the smallest that works), more features, or a "
+            "kernel help"
         )
 
     def decision_function(self, X: Any) -> Array:
