@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from shortlist.solvers.interior.negatives import NegativeBlock
-from shortlist.solvers.interior.newton_system import NewtonSystem, RowForm, densify, factor
+from shortlist.solvers.interior.newton_system import NewtonSystem, RowForm, add_to_diagonal, densify, factor
 from shortlist.solvers.rows import Rows
 
 Array = NDArray[Any]
@@ -77,7 +77,7 @@ class ColumnSystem(NewtonSystem):
         cross = self._origin.T @ self._sums
         M -= cross
         M -= sums.T @ self._origin
-        M[np.diag_indices_from(M)] += 1.0
+        add_to_diagonal(M)
         # Couplings of the border to w: the positives see its first variable; the negatives' own vanish by centring but
         # for the last, which does not move with the origin.
         C = np.zeros((self.n_groups, self.k, M.shape[0]))
@@ -87,21 +87,21 @@ class ColumnSystem(NewtonSystem):
             C[:, -1] = self._pick(weight) @ centred
         self._Qinv = np.linalg.inv(self.border_matrix(D_pos, D_neg))
         self._C = C
-        self._QC = self._Qinv @ C
         flat = (self.n_groups * self.k, M.shape[0])
-        M -= C.reshape(flat).T @ self._QC.reshape(flat)
+        self._QC = (self._Qinv @ C).reshape(flat)
+        M -= C.reshape(flat).T @ self._QC
         self._factor = factor(M)
 
     def solve(
         self, r_w: Array, r_b: Array, r_pos: Array | None, r_neg: Array
     ) -> tuple[Array, Array, Array | None]:
         r_w, r_b = self.fold(r_w, r_b, r_pos, r_neg, self._D_neg)
-        shifted = np.array(self.block.shifted)
-        rhs = r_w + r_b[:, shifted].sum(axis=1) @ self._origin
-        rhs -= np.einsum("gkd,gk->d", self._QC, r_b)
+        # The variables that move with the origin come first.
+        moving = sum(self.block.shifted)
+        rhs = r_w + r_b[:, :moving].sum(axis=1) @ self._origin - r_b.ravel() @ self._QC
         dw = linalg.cho_solve(self._factor, rhs, check_finite=False)
-        db = np.einsum("gkl,gl->gk", self._Qinv, r_b - self._C @ dw)
-        db[:, shifted] += (self._origin @ dw)[:, None]
+        db = (self._Qinv @ (r_b - self._C @ dw)[:, :, None])[:, :, 0]
+        db[:, :moving] += (self._origin @ dw)[:, None]
         return dw, db, None
 
 
@@ -125,14 +125,14 @@ class RowSystem(RowForm):
         if self._D is None or not np.array_equal(self._D, D_pos):
             self._D, self._root = D_pos, np.sqrt(D_pos)
             K = self._K * self._root[:, None] * self._root
-            K[np.diag_indices_from(K)] += 1.0
+            add_to_diagonal(K)
             self._L = linalg.cholesky(K, lower=True, check_finite=False, overwrite_a=True)
             scaled = (self._cross * self._root).T
             self._T = linalg.solve_triangular(self._L, scaled, lower=True, check_finite=False).T
             self._S = self._own - self._T @ self._T.T
         self._root_neg = np.sqrt(D_neg)
         S = self._S * self._root_neg[:, None] * self._root_neg
-        S[np.diag_indices_from(S)] += 1.0
+        add_to_diagonal(S)
         self._factor = factor(S)
         F = self.coupling_matrix().toarray()
         border = linalg.block_diag(*self.block.border)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from shortlist.solvers.interior.newton_system import RowForm, densify, factor
+from shortlist.solvers.interior.newton_system import RowForm, add_to_diagonal, densify, factor
 
 Array = NDArray[Any]
 
@@ -76,7 +76,7 @@ class RowConjugateGradients(RowForm):
         self._diagonal = 1.0 + D * self._rest
         U = self._heavy * self._signed_root[:, None]
         capacitance = U.T @ (U / self._diagonal[:, None])
-        capacitance[np.diag_indices_from(capacitance)] += 1.0
+        add_to_diagonal(capacitance)
         self._U, self._capacitance = U, factor(capacitance)
         self._set_border()
 
@@ -213,7 +213,7 @@ class ColumnConjugateGradients(RowForm):
         inner -= across + across.T
         inner += densify((O @ inverse) @ O.T)[np.ix_(g, g)]
         capacitance = inner * self._stiff_root[:, None] * self._stiff_root
-        capacitance[np.diag_indices_from(capacitance)] += 1.0
+        add_to_diagonal(capacitance)
         self._capacitance = factor(capacitance)
 
     def _squares_of_positives(self, D: Array) -> Array:

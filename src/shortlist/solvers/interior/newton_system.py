@@ -34,7 +34,13 @@ from shortlist.solvers.rows import Rows
 
 Array = NDArray[Any]
 
-__all__ = ["NewtonSystem", "RowForm", "densify", "factor"]
+__all__ = ["NewtonSystem", "RowForm", "add_to_diagonal", "densify", "factor"]
+
+
+def add_to_diagonal(matrix: Array, value: float = 1.0) -> None:
+    """Add to the diagonal in place."""
+    diagonal = np.einsum("ii->i", matrix)
+    diagonal += value
 
 
 def factor(matrix: Array) -> tuple[Array, bool]:
