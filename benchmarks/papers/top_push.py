@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import normalize
 
 from benchmarks._common import RESULTS, Array, describe, load_scaled, table, threads, versions
 from benchmarks.papers._protocol import DECADES, METHODS, Method, Trials, marks, run, save
+from shortlist.datasets import load
 
 SETS = ("diabetes", "spambase", "ionosphere", "w8a", "news20_train", "nslkdd")
 LARGE = ("w8a", "news20_train", "nslkdd")
@@ -109,6 +111,10 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, Trials]]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--trials", type=int, help="on every set, instead of 30 on small and 3 on large ones")
+    parser.add_argument("--methods", nargs="+", help="these only")
+    parser.add_argument(
+        "--unit-rows", action="store_true", help="rows of length 1 in place of features in [0, 1]; sparse sets"
+    )
     parser.add_argument("--full", action="store_true", help="the paper's protocol, whatever it takes")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="small generated data, two trials")
@@ -123,6 +129,8 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, Trials]]:
     with threads(options.threads):
         for name in options.sets:
             X, y = load_scaled(name)
+            if options.unit_rows:
+                X = normalize(load(name).data)
             trials = options.trials or (30 if options.full else TRIALS.get(name, 30))
             methods = methods_for(name, y, options.full)
             if options.quick:
@@ -131,6 +139,8 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, Trials]]:
                     for key, m in methods.items()
                     if key in ("TopPush", "TauFPL", "LR")
                 }
+            if options.methods:
+                methods = {key: m for key, m in methods.items() if key in ("TopPush", *options.methods)}
             settings: dict[str, Any] = {
                 "rows": len(y),
                 "positives": int(y.sum()),
@@ -141,7 +151,7 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, Trials]]:
             print(f"\n{name}: {len(y)} rows, {int(y.sum())} positives, {X.shape[1]} columns", flush=True)
             results[name] = run(methods, X, y, trials=trials, train_size=2 / 3, by="pos_at_top")
             print(show(name, results[name]), flush=True)
-            save(path, head, name, settings, results[name])
+            save(path, head, name + ", unit rows" * options.unit_rows, settings, results[name])
     print("\n● TopPush significantly better, ○ worse: paired t-test over the trials, 0.9")
     return results
 
