@@ -16,7 +16,7 @@ __all__ = ["ColumnConjugateGradients", "RowConjugateGradients"]
 
 STIFFEST = 200  # rank of what the column form's preconditioner knows of the negatives
 HEAVIEST = 16  # columns that the row form's preconditioner knows exactly
-MOST_PRODUCTS = 300
+MOST_PRODUCTS = 200
 
 
 class RowConjugateGradients(RowForm):
@@ -49,8 +49,9 @@ class RowConjugateGradients(RowForm):
         if isinstance(self.rows, np.ndarray):
             self._R = np.vstack(blocks).astype(np.float64)
             self._Rt, squares = self._R.T, self._R**2
+            weight, lengths = squares.sum(axis=0), squares.sum(axis=1)
         else:
-            R = sparse.vstack(blocks, format="csr").astype(np.float64)
+            R = sparse.vstack(blocks, format="csr").astype(np.float64, copy=False)
             # Only the columns that these rows use, the busiest first: products twice as fast on text.
             used = np.bincount(R.indices, minlength=R.shape[1])
             if self._busiest is None:
@@ -61,9 +62,11 @@ class RowConjugateGradients(RowForm):
             shape = (R.shape[0], len(self._columns))
             self._R = sparse.csr_array((R.data, place[R.indices], R.indptr), shape=shape)
             self._Rt = self._R.T.tocsr()
-            squares = sparse.csr_array((self._R.data**2, self._R.indices, self._R.indptr), shape=shape)
-        lengths = np.asarray(squares.sum(axis=1)).ravel()
-        heavy = np.argsort(np.asarray(squares.sum(axis=0)).ravel())[-HEAVIEST:]
+            squares = self._R.data**2
+            weight = np.bincount(self._R.indices, weights=squares, minlength=shape[1])
+            row = np.repeat(np.arange(shape[0]), np.diff(self._R.indptr))
+            lengths = np.bincount(row, weights=squares, minlength=shape[0])
+        heavy = np.argsort(weight)[-HEAVIEST:]
         self._heavy = densify(self._R[:, heavy])
         self._rest = np.maximum(lengths - (self._heavy**2).sum(axis=1), 0)
 

@@ -134,7 +134,7 @@ class RowForm(NewtonSystem):
     """What the forms over rows share: the negatives as stored, and the sparse coupling matrix."""
 
     def set_negatives(self, rows: Any) -> None:
-        self.rows = rows if isinstance(rows, np.ndarray) else rows.astype(np.float64)
+        self.rows = rows if isinstance(rows, np.ndarray) else rows.astype(np.float64, copy=False)
 
     def coupling_matrix(self) -> Any:
         """``N`` over all rows, sparse: rows x (n_groups * k)."""
