@@ -38,35 +38,23 @@ class RowConjugateGradients(RowForm):
     optimization. SIAM J. Sci. Comput. 23(4).
     """
 
-    _busiest: Array | None = None
-
     def set_negatives(self, rows: Any) -> None:
         super().set_negatives(rows)
         blocks = [-self.positives.take(np.arange(len(self.positives))), self.rows]
         self._R: Any
-        self._Rt: Any
-        self._columns = np.arange(self.positives.n_columns)
         if isinstance(self.rows, np.ndarray):
             self._R = np.vstack(blocks).astype(np.float64)
-            self._Rt, squares = self._R.T, self._R**2
+            squares = self._R**2
             weight, lengths = squares.sum(axis=0), squares.sum(axis=1)
         else:
-            R = sparse.vstack(blocks, format="csr").astype(np.float64, copy=False)
-            # Only the columns that these rows use, the busiest first: products twice as fast on text.
-            used = np.bincount(R.indices, minlength=R.shape[1])
-            if self._busiest is None:
-                self._busiest = np.argsort(-used, kind="stable")
-            self._columns = self._busiest[used[self._busiest] > 0]
-            place = np.zeros(R.shape[1], dtype=R.indices.dtype)
-            place[self._columns] = np.arange(len(self._columns))
-            shape = (R.shape[0], len(self._columns))
-            self._R = sparse.csr_array((R.data, place[R.indices], R.indptr), shape=shape)
-            self._Rt = self._R.T.tocsr()
-            squares = self._R.data**2
-            weight = np.bincount(self._R.indices, weights=squares, minlength=shape[1])
-            row = np.repeat(np.arange(shape[0]), np.diff(self._R.indptr))
-            lengths = np.bincount(row, weights=squares, minlength=shape[0])
-        heavy = np.argsort(weight)[-HEAVIEST:]
+            self._R = R = sparse.vstack(blocks, format="csr").astype(np.float64, copy=False)
+            squares = R.data**2
+            weight = np.bincount(R.indices, weights=squares, minlength=R.shape[1])
+            row = np.repeat(np.arange(R.shape[0]), np.diff(R.indptr))
+            lengths = np.bincount(row, weights=squares, minlength=R.shape[0])
+        # A view: the columns of the transpose are scattered, which is faster than rows of its own to gather from.
+        self._Rt = self._R.T
+        heavy = np.argpartition(weight, -HEAVIEST)[-HEAVIEST:] if len(weight) > HEAVIEST else slice(None)
         self._heavy = densify(self._R[:, heavy])
         self._rest = np.maximum(lengths - (self._heavy**2).sum(axis=1), 0)
 
@@ -92,8 +80,8 @@ class RowConjugateGradients(RowForm):
         self._Nl = N[:, ~shifted]
         self._s = -np.diag(border)[~shifted]
         self._B = np.vstack([N[:, shifted], border[np.ix_(~shifted, shifted)]])
-        d = len(self._columns)
-        self._H = densify(self.pull_matrix()[~shifted][:, self._columns]) if self._n_extra else np.zeros((0, d))
+        d = self.positives.n_columns
+        self._H = densify(self.pull_matrix()[~shifted]) if self._n_extra else np.zeros((0, d))
         self._PN = self._solve_rows(self._Nl)
         self._inner = np.diag(self._s) - self._Nl.T @ self._PN
         self._PB = self._almost(self._B)
@@ -123,7 +111,7 @@ class RowConjugateGradients(RowForm):
         return z - self._PB @ v, v
 
     def _pull(self, x: Array) -> Array:
-        """``u``, on the columns in use."""
+        """``u``."""
         n = len(self._root)
         u = np.asarray(self._Rt @ (self._signed_root * x[:n]))
         return u if self._n_extra == 0 else u + self._H.T @ x[n:]
@@ -139,10 +127,9 @@ class RowConjugateGradients(RowForm):
     def solve(
         self, r_w: Array, r_b: Array, r_pos: Array | None, r_neg: Array
     ) -> tuple[Array, Array, Array | None]:
-        own = r_w[self._columns]
-        rows = self._signed_root * np.asarray(self._R @ own) + self._root * self.row_offsets(r_pos, r_neg)
+        rows = self._signed_root * np.asarray(self._R @ r_w) + self._root * self.row_offsets(r_pos, r_neg)
         flat = r_b.ravel()
-        b = np.concatenate([rows, self._H @ own - flat[~self._shifted]])
+        b = np.concatenate([rows, self._H @ r_w - flat[~self._shifted]])
         # Only the constraint's share of the preconditioner's answer is a safe start: where it is too small, its answer
         # to b overshoots.  The corrector starts from the predictor's answer.
         second = flat[self._shifted]
@@ -170,9 +157,7 @@ class RowConjugateGradients(RowForm):
         db = np.empty(self.n_groups * self.k)
         db[self._shifted], db[~self._shifted] = -xb, x[len(rows) :]
         y = (self._root * x[: len(rows)])[len(self.positives) :]
-        dw = r_w.copy()
-        dw[self._columns] -= self._pull(x)
-        return dw, db.reshape(self.n_groups, self.k), y
+        return r_w - self._pull(x), db.reshape(self.n_groups, self.k), y
 
 
 class ColumnConjugateGradients(RowForm):
