@@ -48,10 +48,8 @@ class RowConjugateGradients(RowForm):
             weight, lengths = squares.sum(axis=0), squares.sum(axis=1)
         else:
             self._R = R = sparse.vstack(blocks, format="csr").astype(np.float64, copy=False)
-            squares = R.data**2
-            weight = np.bincount(R.indices, weights=squares, minlength=R.shape[1])
-            row = np.repeat(np.arange(R.shape[0]), np.diff(R.indptr))
-            lengths = np.bincount(row, weights=squares, minlength=R.shape[0])
+            squares = sparse.csr_array((np.square(R.data), R.indices, R.indptr), shape=R.shape)
+            weight, lengths = squares.T @ np.ones(R.shape[0]), squares @ np.ones(R.shape[1])
         # A view: the columns of the transpose are scattered, which is faster than rows of its own to gather from.
         self._Rt = self._R.T
         heavy = np.argpartition(weight, -HEAVIEST)[-HEAVIEST:] if len(weight) > HEAVIEST else slice(None)
