@@ -1,0 +1,1 @@
+"""Exact optimisation of rank statistics: ascent, branch and bound, mixed-integer programs."""
