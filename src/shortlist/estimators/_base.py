@@ -1,26 +1,22 @@
 """What all estimators of the top family share: fit, scores, ranking.
 
-An estimator checks what it is given, maps the features, calls one solver and keeps the answer.  A fit works
-on a copy of the estimator and replaces its state at the very end, so an interruption leaves the last valid
-state.
+An estimator checks what it is given, maps the features, calls one solver and keeps the answer.
 """
 
 from __future__ import annotations
 
-import copy
 import logging
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shortlist.estimators._merge import MOST_ROWS, merge_repeats, spread
+from shortlist.estimators._ranking import RankingClassifier
 from shortlist.estimators._validation import (
     TrainingRows,
     check_choice,
@@ -28,7 +24,6 @@ from shortlist.estimators._validation import (
     check_flag,
     check_magnitude,
     check_number,
-    encode_groups,
     prediction_rows,
     training_rows,
 )
@@ -109,12 +104,10 @@ def warm(start: Solution | None, X: Any) -> Solution | Array | None:
     return start if start.dual.shape == (X.shape[0],) else start.coef
 
 
-class TopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TopClassifier(RankingClassifier):
     """Base of the top family; a subclass adds parameters and ``_solve``."""
 
     _solvers: ClassVar[tuple[str, ...]] = ()
-    # ``predict`` calls positive only what beats the threshold: few false alarms, at the cost of accuracy.
-    _poor_score: ClassVar[bool] = False
 
     C: float
     tol: float
@@ -125,34 +118,6 @@ class TopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _solve(self, X: Any, rows: TrainingRows, start: Solution | None) -> Outcome:
         """Call the solver on mapped features."""
-
-    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> Self:
-        """Learn weights and threshold.
-
-        Parameters
-        ----------
-        X : array, CSR or CSC matrix, or data frame of shape (n_rows, n_features)
-            float32 stays float32. With ``kernel='precomputed'`` the kernel values of all pairs of rows.
-        y : array-like of shape (n_rows,)
-            Two labels; the one that sorts last is the positive and belongs at the top.
-        groups : array-like of shape (n_rows,), optional
-            A query id for each row, of any hashable kind and in any order. Rows compete only within their
-            group; a group without positives or without negatives takes no part.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight 2 equals the row twice, weight 0 equals the row removed.
-
-        Returns
-        -------
-        self
-        """
-        attempt = copy.copy(self)
-        for name in [name for name in vars(attempt) if name.endswith("_") and not name.startswith("_")]:
-            delattr(attempt, name)
-        complaints = attempt._fit(X, y, groups, sample_weight)
-        self.__dict__ = attempt.__dict__
-        for complaint in complaints:
-            warnings.warn(complaint, stacklevel=2)
-        return self
 
     def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> list[Warning]:
         self._check_parameters()
@@ -279,45 +244,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Z = self.feature_map_.transform(prediction_rows(self, X))
         return np.asarray(Z @ self.coef_[0] + self.intercept_[0])
 
-    def predict(self, X: Any) -> Array:
-        """Label of each row: the positive one where the score beats the threshold.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        beats = self.decision_function(X) > 0
-        return np.asarray(self.classes_[beats.astype(np.intp)])
-
-    def rank(self, X: Any, groups: Any = None) -> Array:
-        """Row numbers, best first.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_rows, n_features)
-        groups : array-like of shape (n_rows,), optional
-            With groups the rows of the group that appears first come first, best first; then the next
-            group's.
-
-        Returns
-        -------
-        ndarray of int of shape (n_rows,)
-            Rows with equal scores keep their order.
-        """
-        scores = self.decision_function(X)
-        if groups is None:
-            return np.argsort(-scores, kind="stable")
-        codes, _ = encode_groups(groups, len(scores))
-        return np.lexsort((-scores, codes))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = self._poor_score
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
         return tags
