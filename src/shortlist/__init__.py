@@ -1,12 +1,24 @@
 """Shortlist: certified ranking for when only the top of the list will be acted on."""
 
 from shortlist.certification import certify
-from shortlist.estimators import AATP, InfinitePush, PatMat, SparseInfinitePush, TauFPL, TopPush, TopPushK
+from shortlist.estimators import (
+    AATP,
+    ExactRanker,
+    InfinitePush,
+    PatMat,
+    Reranker,
+    SparseInfinitePush,
+    TauFPL,
+    TopPush,
+    TopPushK,
+)
 
 __all__ = [
     "AATP",
+    "ExactRanker",
     "InfinitePush",
     "PatMat",
+    "Reranker",
     "SparseInfinitePush",
     "TauFPL",
     "TopPush",

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["ConvergenceWarning", "DegenerateOptimumWarning", "QuantileWarning"]
+__all__ = [
+    "ConvergenceWarning",
+    "DegenerateOptimumWarning",
+    "NotProvenWarning",
+    "NothingToRerankWarning",
+    "QuantileWarning",
+]
 
 
 class DegenerateOptimumWarning(UserWarning):
@@ -17,3 +23,11 @@ class DegenerateOptimumWarning(UserWarning):
 
 class QuantileWarning(UserWarning):
     """AATP's threshold is not the quantile that was asked for: no candidate's score is."""
+
+
+class NotProvenWarning(ConvergenceWarning):  # type: ignore[misc]
+    """An exact fit ended within its limits before its answer was proven: the bound says how far it can be off."""
+
+
+class NothingToRerankWarning(UserWarning):
+    """The rows at the top of the base's list are of one class: a reranker cannot learn, the base's order is kept."""

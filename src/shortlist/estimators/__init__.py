@@ -1,7 +1,19 @@
 """What a user fits: scikit-learn estimators over the solvers."""
 
 from shortlist.estimators.aatp import AATP
+from shortlist.estimators.exact import ExactRanker
 from shortlist.estimators.quantile import PatMat, TauFPL
+from shortlist.estimators.rerank import Reranker
 from shortlist.estimators.top import InfinitePush, SparseInfinitePush, TopPush, TopPushK
 
-__all__ = ["AATP", "InfinitePush", "PatMat", "SparseInfinitePush", "TauFPL", "TopPush", "TopPushK"]
+__all__ = [
+    "AATP",
+    "ExactRanker",
+    "InfinitePush",
+    "PatMat",
+    "Reranker",
+    "SparseInfinitePush",
+    "TauFPL",
+    "TopPush",
+    "TopPushK",
+]

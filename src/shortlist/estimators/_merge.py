@@ -46,6 +46,7 @@ def merge_repeats(Z: Any, rows: TrainingRows) -> tuple[Any, TrainingRows, Array]
         groups=None if rows.groups is None else rows.groups[kept],
         weights=np.bincount(inverse, weights=weights[present]),
         origin=kept,
+        labels=None if rows.labels is None else rows.labels[kept],
     )
     return Z[kept], merged, places
 

@@ -25,23 +25,32 @@ __all__ = [
     "check_flag",
     "check_magnitude",
     "check_number",
+    "class_labels",
     "encode_groups",
     "prediction_rows",
+    "row_weights",
     "training_rows",
 ]
 
 
 def check_number(
-    name: str, value: Any, *, above: float = 0.0, at_most: float = np.inf, advice: str = ""
+    name: str,
+    value: Any,
+    *,
+    above: float = 0.0,
+    at_most: float = np.inf,
+    zero: bool = False,
+    advice: str = "",
 ) -> None:
-    """A finite real number with ``above < value <= at_most``."""
-    wanted = f"{name} must be a finite number above {above:g}"
+    """A finite real number with ``above < value <= at_most``; with ``zero``, 0 or above in place of ``above``."""
+    wanted = f"{name} must be a finite number " + ("of at least 0" if zero else f"above {above:g}")
     if np.isfinite(at_most):
         wanted += f" and at most {at_most:g}"
     message = f"{wanted}, got {value!r}" + (f"; {advice}" if advice else "")
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(message)
-    if not (np.isfinite(float(value)) and above < float(value) <= at_most):
+    enough = float(value) >= 0 if zero else float(value) > above
+    if not (np.isfinite(float(value)) and enough and float(value) <= at_most):
         raise ValueError(message)
 
 
@@ -77,7 +86,7 @@ class TrainingRows:
     X : (n_rows, n_features) array or CSR
     is_positive : (n_rows,) bool array
     classes : (2,) array
-        The negative label, then the positive one.
+        The negative label, then the positive one; several, ascending, where that is allowed.
     groups : (n_rows,) int array or None
         Number of each row's group, in order of first appearance.
     group_ids : list
@@ -85,6 +94,8 @@ class TrainingRows:
     weights : (n_rows,) array or None
     origin : (n_rows,) int array or None
         Row numbers as given to fit, where these rows are a selection.
+    labels : (n_rows,) int array or None
+        Number of each row's class, where several are allowed; -1 for a label that only rows of weight 0 have.
     """
 
     X: Any
@@ -94,22 +105,42 @@ class TrainingRows:
     group_ids: list[Hashable]
     weights: Array | None
     origin: Array | None = None
+    labels: Array | None = None
 
 
 def training_rows(
-    estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any, *, pairwise: bool
+    estimator: Any,
+    X: Any,
+    y: Any,
+    groups: Any,
+    sample_weight: Any,
+    *,
+    pairwise: bool = False,
+    several: bool = False,
+    labelled: bool = True,
+    advice: str = "",
 ) -> TrainingRows:
-    """Check everything that ``fit`` is given; sets ``n_features_in_`` and ``feature_names_in_``."""
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+    """Check everything that ``fit`` is given; sets ``n_features_in_`` and ``feature_names_in_``.
+
+    With ``several`` classes may be more than two, and the last is the positive; without, ``advice`` is added to the
+    error that more than two give. Without ``labelled`` y is not looked at, and there are no classes.
+    """
+    form: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+    if labelled:
+        X, y = validate_data(estimator, X, y, **form)
+    else:
+        X = validate_data(estimator, X, **form)
     n_rows = X.shape[0]
     if pairwise and X.shape[1] != n_rows:
         raise ValueError(
             f"kernel='precomputed' needs the square matrix k(train, train) in fit, got the shape {X.shape}"
         )
-    weights = _weights(sample_weight, n_rows)
-    classes, is_positive = _labels(y, weights)
+    weights = row_weights(sample_weight, n_rows)
     codes, ids = (None, list[Hashable]([None])) if groups is None else encode_groups(groups, n_rows)
-    return TrainingRows(X, is_positive, classes, codes, ids, weights)
+    if not labelled:
+        return TrainingRows(X, np.zeros(n_rows, dtype=bool), np.empty(0), codes, ids, weights)
+    classes, labels = class_labels(y, weights, several, advice)
+    return TrainingRows(X, labels == len(classes) - 1, classes, codes, ids, weights, labels=labels)
 
 
 def prediction_rows(estimator: Any, X: Any) -> Any:
@@ -131,7 +162,7 @@ def check_magnitude(X: Any) -> float:
     return largest
 
 
-def _weights(sample_weight: Any, n_rows: int) -> Array | None:
+def row_weights(sample_weight: Any, n_rows: int) -> Array | None:
     if sample_weight is None:
         return None
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
@@ -152,15 +183,15 @@ def _weights(sample_weight: Any, n_rows: int) -> Array | None:
     return np.asarray(weights)
 
 
-def _labels(y: Array, weights: Array | None) -> tuple[Array, Array]:
-    """The two classes among the rows of positive weight, and which rows bear the second."""
+def class_labels(y: Array, weights: Array | None, several: bool = False, advice: str = "") -> tuple[Array, Array]:
+    """The classes among the rows of positive weight, and the number of each row's (-1 where it is not among them)."""
     present = y if weights is None else y[weights > 0]
     check_classification_targets(present)
     kind = type_of_target(present, input_name="y", raise_unknown=True)
-    if kind != "binary":
+    if kind != "binary" and not (several and kind == "multiclass"):
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}. "
-            "Choose the label that belongs at the top, for example y == 'relevant'"
+            f"Choose the label that belongs at the top, for example y == 'relevant'{advice}"
         )
     classes = np.unique(present)
     if len(classes) < 2:
@@ -168,7 +199,8 @@ def _labels(y: Array, weights: Array | None) -> tuple[Array, Array]:
             f"y holds 1 class only ({classes[0]!r}) among the rows of positive weight; ranking needs rows of "
             "two classes, and the positive is the one that sorts last"
         )
-    return classes, y == classes[1]
+    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return classes, np.where(classes[places] == y, places, -1)
 
 
 def encode_groups(groups: Any, n_rows: int) -> tuple[Array, list[Hashable]]:

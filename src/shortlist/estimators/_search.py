@@ -1,0 +1,149 @@
+"""One exact search for a problem: which solver, from which start, and what is said on the way."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shortlist.solvers.exact.ascent import solve_ascent
+from shortlist.solvers.exact.outcome import Callback, ExactCertificate, ExactSolution, Progress
+from shortlist.solvers.exact.problem import ExactProblem
+
+Array = NDArray[Any]
+
+__all__ = ["METHODS", "Limits", "Reporter", "search"]
+
+METHODS = ("auto", "branch_and_bound", "mip", "ascent")
+
+# Of the time, at most so much goes into a first answer; the proof finds better ones on its way.
+FIRST = 0.1
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a search may take.
+
+    Attributes
+    ----------
+    n_starts : int
+        Of the ascent.
+    time_limit : float or None
+        Seconds, all together.
+    max_nodes : int or None
+    gap_tol : float
+        Relative gap at which a proof is good enough.
+    max_memory : float
+        Bytes.
+    n_jobs : int or None
+    big_m : {'printed', 'tight'}
+        Of the mixed-integer programs.
+    seed : int
+    """
+
+    n_starts: int
+    time_limit: float | None
+    max_nodes: int | None
+    gap_tol: float
+    max_memory: float
+    n_jobs: int | None
+    big_m: str
+    seed: int
+
+
+class Reporter:
+    """Logs a line of progress now and then, and passes every one on to the user's callback.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator, for the log.
+    verbose : int
+        0 is silent, 1 a line a second, 2 every line.
+    callback : callable, optional
+    """
+
+    def __init__(self, name: str, verbose: int, callback: Callback | None) -> None:
+        self.name, self.verbose, self.callback = name, verbose, callback
+        self._said = -np.inf
+
+    def __call__(self, progress: Progress) -> Any:
+        due = self.verbose > 1 or progress.seconds >= self._said + 1
+        if self.verbose and due:
+            self._said = progress.seconds
+            log.info("%s: %s", self.name, progress)
+        return self.callback(progress) if self.callback is not None else None
+
+
+def search(
+    problem: ExactProblem, method: str, limits: Limits, starts: Sequence[Array], report: Callback
+) -> ExactSolution:
+    """Ascent for an answer, then, unless ``method`` is 'ascent', the search for a proof from there."""
+    began = time.perf_counter()
+    share = 1.0 if method == "ascent" else FIRST
+    first = solve_ascent(
+        problem,
+        n_starts=limits.n_starts,
+        time_limit=None if limits.time_limit is None else share * limits.time_limit,
+        random_state=limits.seed,
+        start=starts,
+        callback=report,
+    )
+    if method == "ascent" or first.certificate.relative_gap <= limits.gap_tol:
+        return first
+    spent = time.perf_counter() - began
+    left = None if limits.time_limit is None else max(limits.time_limit - spent, 0.0)
+
+    def later(progress: Progress) -> Any:
+        return report(replace(progress, seconds=progress.seconds + spent))
+
+    if method == "mip":
+        from shortlist.solvers.exact.mip import solve_mip
+
+        second = solve_mip(
+            problem,
+            big_m=limits.big_m,  # type: ignore[arg-type]
+            start=first.coef,
+            time_limit=left,
+            gap_tol=limits.gap_tol,
+            random_state=limits.seed,
+            callback=later,
+        )
+    else:
+        from shortlist.solvers.exact.branch_and_bound import solve_branch_and_bound
+
+        second = solve_branch_and_bound(
+            problem,
+            start=[first.coef],
+            time_limit=left,
+            max_nodes=limits.max_nodes,
+            gap_tol=limits.gap_tol,
+            max_memory=limits.max_memory,
+            n_jobs=limits.n_jobs,
+            random_state=limits.seed,
+            callback=later,
+        )
+    return _joined(first, second, spent)
+
+
+def _joined(first: ExactSolution, second: ExactSolution, spent: float) -> ExactSolution:
+    """Two searches as one: the better answer, the lower bound, one clock."""
+    one, two = first.certificate, second.certificate
+    certificate = ExactCertificate.of(
+        max(one.value, two.value),
+        min(one.bound, two.bound),
+        nodes=one.nodes + two.nodes,
+        seconds=spent + two.seconds,
+        method=two.method,
+        trivial_bound=two.trivial_bound,
+    )
+    coef = second.coef if two.value >= one.value else first.coef
+    trace = (*first.trace, *(replace(step, seconds=step.seconds + spent) for step in second.trace))
+    return ExactSolution(coef, certificate, trace)
