@@ -48,6 +48,8 @@ log = logging.getLogger(__name__)
 
 # HiGHS prunes by its own tolerances: a part of its bound is allowed for them.
 TOLERANCE = 1e-6
+# Seconds after which the callback is asked again, whatever HiGHS has to say.
+SILENCE = 0.2
 
 
 def solve_mip(
@@ -136,6 +138,7 @@ class _Run:
     nodes: int = 0
     interrupted: bool = False
     failure: BaseException | None = None
+    said: float = -math.inf
     trace: list[Progress] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -155,6 +158,7 @@ class _Run:
 
     def tell(self, note: str = "") -> bool:
         """Whether to stop."""
+        self.said = time.perf_counter()
         now = Progress(time.perf_counter() - self.began, self.value, max(self.bound, self.value), self.nodes, note)
         if not self.trace or now.value > self.trace[-1].value or now.bound < self.trace[-1].bound:
             self.trace.append(now)
@@ -180,6 +184,8 @@ class _Run:
             if event.callback_type in (kinds.kCallbackMipImprovingSolution, kinds.kCallbackMipLogging):
                 self.nodes = max(self.nodes, int(event.data_out.mip_node_count))
                 self.proves(float(event.data_out.mip_dual_bound))
+                self.tell()
+            elif time.perf_counter() - self.said >= SILENCE:
                 self.tell()
         except BaseException as error:
             self.failure, self.interrupted = error, True
