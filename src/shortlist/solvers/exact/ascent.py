@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.solvers.exact import compiled_ascent
-from shortlist.solvers.exact.line_search import Pairs, pairs_of, search_segment
+from shortlist.solvers.exact.line_search import Pairs, Scope, pairs_of, search_segment
 from shortlist.solvers.exact.outcome import Callback, ExactCertificate, ExactSolution, Progress
-from shortlist.solvers.exact.problem import ExactProblem, on_the_cube
+from shortlist.solvers.exact.problem import ExactProblem, RankProblem, on_the_cube
 from shortlist.solvers.exact.starts import convex_starts
 
 Array = NDArray[Any]
@@ -41,6 +41,8 @@ __all__ = ["Climber", "solve_ascent"]
 EVENTS = 20_000
 # tan of the largest angle to either side: 88.6 degrees, all of the half circle but for a sliver.
 WHOLE = 40.0
+# Ties between positives, a positive, from which on the lines count them; equal rows always do; and at most these pairs.
+TIED, MANY, ROW_PAIRS = 0.1, 1_000_000, 4_000_000
 # What counts as better: more than the rounding of sums.
 BETTER = 1e-9
 
@@ -68,7 +70,6 @@ class Climber:
 
     Examples
     --------
-    >>> from shortlist.solvers.exact.problem import RankProblem
     >>> X = np.array([[3.0, 0.0], [2.0, 5.0], [1.0, 3.0]])
     >>> problem = RankProblem.of(X, np.array([True, False, True]), "wrs")
     >>> climber = Climber(problem, np.random.default_rng(0))
@@ -80,7 +81,7 @@ class Climber:
         self.problem = problem
         self.rng = rng
         self.compiled = compiled_ascent.available() if compiled is None else compiled
-        self.pairs: Pairs = pairs_of(problem)
+        self.pairs: Pairs = pairs_of(problem, _scope(problem))
         self.n_lines = 0
         self.best_w = np.zeros(problem.X.shape[1])
         self.best_value = problem.value(self.best_w)
@@ -217,6 +218,26 @@ class Climber:
         return self._line(w, base, v, reached)
 
 
+def _scope(problem: ExactProblem) -> Scope:
+    """All rows where positives tie often enough to matter: equal ones, or a margin wide against the scores."""
+    if not isinstance(problem, RankProblem):
+        return "preferences"
+    if problem.ranks == "resolved":
+        return "negatives"
+    rng, X, pairs = np.random.default_rng(0), problem.X, 0
+    W = rng.normal(size=(X.shape[1], 4)) / _spread(X).clip(1e-12)[:, None]
+    scores = X @ (W / np.abs(W).max(axis=0))
+    tied, positives = 0, 0
+    for list_ in problem.lists:
+        own = np.sort(scores[list_.positives], axis=0)
+        for column in own.T:
+            tied += int((np.searchsorted(column, column + problem.margin) - np.arange(len(own)) - 1).sum())
+        tied += MANY * (len(own) - len(np.unique(X[list_.positives], axis=0)))
+        positives += len(own)
+        pairs += len(own) * len(list_.rows)
+    return "rows" if tied > TIED * 4 * positives and pairs <= ROW_PAIRS else "negatives"
+
+
 def _spread(X: Array) -> Array:
     """Standard deviation of each column; 0 where it is constant."""
     spread = X.std(axis=0)
@@ -261,7 +282,6 @@ def solve_ascent(
 
     Examples
     --------
-    >>> from shortlist.solvers.exact.problem import RankProblem
     >>> X = np.array([[3.0, 0.0], [2.0, 5.0], [1.0, 3.0]])
     >>> solution = solve_ascent(RankProblem.of(X, np.array([True, False, True]), "wrs"), random_state=0)
     >>> solution.certificate.value, solution.certificate.proven

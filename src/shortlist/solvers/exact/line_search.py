@@ -39,7 +39,7 @@ from shortlist.solvers.exact.problem import ExactProblem, PreferenceProblem, Ran
 Array = NDArray[Any]
 Scope = Literal["negatives", "rows", "preferences"]
 
-__all__ = ["Arcs", "Pairs", "norm_pieces", "pairs_of", "search_segment"]
+__all__ = ["Arcs", "Pairs", "Scope", "norm_pieces", "pairs_of", "search_segment"]
 
 # Ends of intervals closer than this, in units of the segment, are one: differences of scores round at about 1e-16.
 COINCIDE = 1e-12
