@@ -85,6 +85,7 @@ class Climber:
         self.n_lines = 0
         self.best_w = np.zeros(problem.X.shape[1])
         self.best_value = problem.value(self.best_w)
+        self._ceiling = problem.trivial_bound
         self._reach = WHOLE
         # Differences of rows where directions come from, and the spread that makes normal directions fit the data.
         self._used = np.unique(np.concatenate([self.pairs.rows, self.pairs.opponents]))
@@ -104,7 +105,7 @@ class Climber:
     @property
     def at_the_top(self) -> bool:
         """Whether no answer can be better."""
-        return self.best_value >= self.problem.trivial_bound - BETTER * max(1.0, abs(self.best_value))
+        return self.best_value >= self._ceiling - BETTER * max(1.0, abs(self.best_value))
 
     def climb(
         self, w: Array, *, patience: int | None = None, max_steps: int | None = None, deadline: float = math.inf
@@ -169,8 +170,8 @@ class Climber:
         """To the best arc of the circle through ``base`` and ``v``, and its value; at ``w`` where that is no better."""
         size = float(base @ base)
         side = v - (v @ base) / size * base
-        length = float(np.linalg.norm(side))
-        if length <= 1e-12 * float(np.linalg.norm(v)):
+        length = math.sqrt(side @ side)
+        if length <= 1e-12 * math.sqrt(v @ v):
             return w, -math.inf
         side *= self._reach * math.sqrt(size) / length
         X = self.problem.X
