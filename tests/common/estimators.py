@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist import AATP, InfinitePush, PatMat, SparseInfinitePush, TauFPL, TopPush, TopPushK
+from shortlist import (
+    AATP,
+    ExactRanker,
+    InfinitePush,
+    PatMat,
+    Reranker,
+    SparseInfinitePush,
+    TauFPL,
+    TopPush,
+    TopPushK,
+)
 
 Array = NDArray[Any]
 
@@ -20,7 +30,42 @@ VARIANTS = [
     TauFPL(tau=0.2, loss="hinge"),
     PatMat(loss="logistic", tau=0.2),
 ]
-ALL = DEFAULTS + VARIANTS
+TOP = DEFAULTS + VARIANTS
+
+# Bounded by nodes, not by time: the same answer on every machine.
+LIMITS: dict[str, Any] = {"time_limit": None, "max_nodes": 20, "random_state": 0}
+EXACT = [
+    ExactRanker(**LIMITS),
+    ExactRanker("auc", l0=0.5, formulation="resolved", **LIMITS),
+    ExactRanker(pairs="classes", **LIMITS),
+]
+RERANKERS = [
+    Reranker(TopPush(), ExactRanker(**LIMITS), top=50),
+    Reranker(TopPush(), ExactRanker(**LIMITS), top=0.5, add_score=True),
+]
+ALL = TOP + EXACT + RERANKERS
+# scikit-learn expects a column of scores a class of a classifier for several.
+CHECKED = [estimator for estimator in ALL if estimator.get_params().get("pairs") is None]
+# One of each kind.
+PLAIN = [*DEFAULTS, EXACT[0], RERANKERS[0]]
+
+
+def grid_of(estimator: Any) -> dict[str, list[Any]]:
+    """A parameter to search over."""
+    known = estimator.get_params()
+    grids: dict[str, list[Any]] = {"C": [1.0, 100.0], "l0": [0.0, 0.1], "top": [10, 0.5]}
+    return next({name: values} for name, values in grids.items() if name in known)
+
+
+def objective_of(model: Any) -> float:
+    """What the fit says of its objective."""
+    certificate = (model.reranker_ if isinstance(model, Reranker) else model).certificate_
+    return float(certificate.value if hasattr(certificate, "value") else certificate.primal)
+
+
+def precisely(estimator: Any, tol: float) -> Any:
+    """The same with a finer tolerance, where it has one."""
+    return estimator.set_params(tol=tol) if "tol" in estimator.get_params() else estimator
 
 
 def name_of(estimator: Any) -> str:

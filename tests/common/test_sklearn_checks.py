@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.common.estimators import ALL
+from tests.common.estimators import CHECKED
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::shortlist.exceptions.DegenerateOptimumWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning"),
     pytest.mark.filterwarnings("ignore::shortlist.exceptions.QuantileWarning"),
+    pytest.mark.filterwarnings("ignore::shortlist.exceptions.NothingToRerankWarning"),
 ]
 
 
-@parametrize_with_checks(ALL)
+@parametrize_with_checks(CHECKED)
 def test_check(estimator: Any, check: Any) -> None:
     check(estimator)

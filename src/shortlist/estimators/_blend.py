@@ -26,6 +26,8 @@ Array = NDArray[Any]
 
 __all__ = ["Blend", "cut_at"]
 
+TINY = 1e-290
+
 
 def cut_at(scores: Array, weights: Array, top: float) -> float:
     """The score of the row that makes the rows at or above it weigh ``top``, a little less for rounding.
@@ -38,7 +40,9 @@ def cut_at(scores: Array, weights: Array, top: float) -> float:
     at = min(int(np.searchsorted(reached, top * (1 - 1e-12))), len(order) - 1)
     eps = np.finfo(scores.dtype).eps
     # A score may be summed in another order when fewer rows are scored: rows that equal the cut have to stay above it.
-    return float(scores[order[at]]) - 64 * float(eps) * float(np.abs(scores).max())
+    # Never nothing: at a cut of 0 there would be no room for negative scores between the cut and 0.
+    slack = max(64 * float(eps) * float(np.abs(scores).max()), TINY)
+    return float(scores[order[at]]) - slack
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.solvers.exact.ascent import solve_ascent
+from shortlist.solvers.exact.branch_and_bound import solve_branch_and_bound
+from shortlist.solvers.exact.mip import solve_mip
 from shortlist.solvers.exact.outcome import Callback, ExactCertificate, ExactSolution, Progress
 from shortlist.solvers.exact.problem import ExactProblem
+from shortlist.solvers.exact.programs import BigM
 
 Array = NDArray[Any]
 
@@ -23,6 +26,7 @@ METHODS = ("auto", "branch_and_bound", "mip", "ascent")
 
 # Of the time, at most so much goes into a first answer; the proof finds better ones on its way.
 FIRST = 0.1
+STARTS = 20
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +37,7 @@ class Limits:
 
     Attributes
     ----------
-    n_starts : int
+    n_starts : int or None
         Of the ascent.
     time_limit : float or None
         Seconds, all together.
@@ -43,18 +47,19 @@ class Limits:
     max_memory : float
         Bytes.
     n_jobs : int or None
+        Threads; None for all cores.
     big_m : {'printed', 'tight'}
         Of the mixed-integer programs.
     seed : int
     """
 
-    n_starts: int
+    n_starts: int | None
     time_limit: float | None
     max_nodes: int | None
     gap_tol: float
     max_memory: float
     n_jobs: int | None
-    big_m: str
+    big_m: BigM
     seed: int
 
 
@@ -85,18 +90,24 @@ class Reporter:
 def search(
     problem: ExactProblem, method: str, limits: Limits, starts: Sequence[Array], report: Callback
 ) -> ExactSolution:
-    """Ascent for an answer, then, unless ``method`` is 'ascent', the search for a proof from there."""
+    """An answer by ascent, then, unless ``method`` is 'ascent', a search for a proof from there.
+
+    Branch and bound climbs by itself; a climb before it takes place only where ``n_starts`` asks for it.
+    """
+    prove = method != "ascent"
+    if method in ("auto", "branch_and_bound") and limits.n_starts is None:
+        return _branch_and_bound(problem, limits, starts, limits.time_limit, report)
     began = time.perf_counter()
-    share = 1.0 if method == "ascent" else FIRST
+    share = FIRST if prove else 1.0
     first = solve_ascent(
         problem,
-        n_starts=limits.n_starts,
+        n_starts=limits.n_starts or STARTS,
         time_limit=None if limits.time_limit is None else share * limits.time_limit,
         random_state=limits.seed,
         start=starts,
         callback=report,
     )
-    if method == "ascent" or first.certificate.relative_gap <= limits.gap_tol:
+    if not prove or first.certificate.relative_gap <= limits.gap_tol:
         return first
     spent = time.perf_counter() - began
     left = None if limits.time_limit is None else max(limits.time_limit - spent, 0.0)
@@ -105,11 +116,9 @@ def search(
         return report(replace(progress, seconds=progress.seconds + spent))
 
     if method == "mip":
-        from shortlist.solvers.exact.mip import solve_mip
-
         second = solve_mip(
             problem,
-            big_m=limits.big_m,  # type: ignore[arg-type]
+            big_m=limits.big_m,
             start=first.coef,
             time_limit=left,
             gap_tol=limits.gap_tol,
@@ -117,20 +126,24 @@ def search(
             callback=later,
         )
     else:
-        from shortlist.solvers.exact.branch_and_bound import solve_branch_and_bound
-
-        second = solve_branch_and_bound(
-            problem,
-            start=[first.coef],
-            time_limit=left,
-            max_nodes=limits.max_nodes,
-            gap_tol=limits.gap_tol,
-            max_memory=limits.max_memory,
-            n_jobs=limits.n_jobs,
-            random_state=limits.seed,
-            callback=later,
-        )
+        second = _branch_and_bound(problem, limits, [first.coef], left, later)
     return _joined(first, second, spent)
+
+
+def _branch_and_bound(
+    problem: ExactProblem, limits: Limits, starts: Sequence[Array], time_limit: float | None, report: Callback
+) -> ExactSolution:
+    return solve_branch_and_bound(
+        problem,
+        start=starts,
+        time_limit=time_limit,
+        max_nodes=limits.max_nodes,
+        gap_tol=limits.gap_tol,
+        max_memory=limits.max_memory,
+        n_jobs=limits.n_jobs,
+        random_state=limits.seed,
+        callback=report,
+    )
 
 
 def _joined(first: ExactSolution, second: ExactSolution, spent: float) -> ExactSolution:

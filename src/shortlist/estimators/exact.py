@@ -75,12 +75,12 @@ class ExactRanker(RankingClassifier):
         Boxes that branch and bound looks at. Unlike seconds, a limit that gives the same answer on every machine.
     gap_tol : float, default=0.0
         Relative gap at which the search may stop.
-    n_starts : int, default=20
-        Starts of the ascent.
+    n_starts : int or None, default=None
+        Climbs of the ascent: 20 by default; before branch and bound, which climbs on its own, none unless asked for.
     max_memory : float, default=1e9
         Bytes for the boxes that wait, and for the dense copy of sparse rows.
     n_jobs : int or None, default=None
-        Threads of branch and bound; None is one, -1 as many as there are cores.
+        Threads of branch and bound, all cores by default (as with -1). The answer does not depend on it.
     big_m : {'printed', 'tight'}, default='tight'
         The constant of the mixed-integer program's indicator constraints: the paper's 1 + margin, which cuts off
         answers where features differ by more than 1 (the docs show how), or the smallest that the data allow.
@@ -161,7 +161,7 @@ class ExactRanker(RankingClassifier):
         time_limit: float | None = 60.0,
         max_nodes: int | None = None,
         gap_tol: float = 0.0,
-        n_starts: int = 20,
+        n_starts: int | None = None,
         max_memory: float = 1e9,
         n_jobs: int | None = None,
         big_m: str = "tight",
@@ -228,8 +228,8 @@ class ExactRanker(RankingClassifier):
             max_nodes=self.max_nodes,
             gap_tol=float(self.gap_tol),
             max_memory=float(self.max_memory),
-            n_jobs=self.n_jobs,
-            big_m=self.big_m,
+            n_jobs=None if self.n_jobs == -1 else self.n_jobs,
+            big_m="printed" if self.big_m == "printed" else "tight",
             seed=seed_of(self.random_state) % 2**32,
         )
         report = Reporter(type(self).__name__, self.verbose, self.callback)
@@ -238,7 +238,10 @@ class ExactRanker(RankingClassifier):
         return self._complaints(solution)
 
     def _check_parameters(self) -> None:
-        rank_weights(self.statistic)
+        try:
+            rank_weights(self.statistic)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"statistic: {error}") from None
         check_number("l0", self.l0, zero=True, advice="it is the price of a coefficient that is not zero")
         check_number("margin", self.margin, advice="it is the least difference of scores that counts; 1e-4 is a start")
         check_choice("method", self.method, METHODS)
@@ -249,10 +252,11 @@ class ExactRanker(RankingClassifier):
         if self.max_nodes is not None:
             check_count("max_nodes", self.max_nodes)
         check_number("gap_tol", self.gap_tol, zero=True, advice="it is a relative gap")
-        check_count("n_starts", self.n_starts)
+        if self.n_starts is not None:
+            check_count("n_starts", self.n_starts)
         check_number("max_memory", self.max_memory, advice="it is in bytes")
-        if self.n_jobs is not None:
-            check_count("n_jobs", self.n_jobs, least=-1)
+        if self.n_jobs is not None and self.n_jobs != -1:
+            check_count("n_jobs", self.n_jobs)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable with a Progress, got {self.callback!r}")
         if isinstance(self.pairs, str):

@@ -128,8 +128,7 @@ class Reranker(RankingClassifier):
         weights = np.ones(n_rows) if given is None else given
         self.classes_, labels = class_labels(y, given)
         codes = np.zeros(n_rows, dtype=np.intp) if groups is None else encode_groups(groups, n_rows)[0]
-        present = np.flatnonzero(weights > 0)
-        _require_rivals(codes[present], labels[present])
+        present = _competing(codes, labels, weights)
 
         def fitted(model: Any, data: Any, rows: Array) -> Any:
             own = None if groups is None else codes[rows]
@@ -160,7 +159,9 @@ class Reranker(RankingClassifier):
         if not _has_rivals(codes[rows], labels[rows]):
             return [self._nothing(labels[rows])]
         top_scores, top_cuts = scores[rows].astype(np.float64), row_cuts[is_top]
-        self._spread = float((top_scores - top_cuts).max()) or 1.0
+        above = top_scores - top_cuts
+        tied = np.ptp(above) <= 1e-12 * np.abs(scores[present]).max()
+        self._spread = 1.0 if tied else float(above.max())
         data = self._features(take_rows(X, rows), top_scores, top_cuts)
         second = ExactRanker() if self.reranker is None else clone(self.reranker)
         if isinstance(second, ExactRanker):
@@ -224,12 +225,15 @@ class Reranker(RankingClassifier):
         """What the second model sees."""
         if not self.add_score:
             return X
-        column = (scores - cuts) / self._spread
+        # Scores that differ by the order of their sums alone are one score, or an exact search would start elsewhere.
+        column = np.round((scores - cuts) / self._spread, 12)
         if hasattr(X, "tocsr"):
             parts: list[Any] = [X.tocsr(), sparse.csr_array(column[:, np.newaxis])]
             return sparse.csr_array(sparse.hstack(parts))
-        if hasattr(X, "assign"):
-            return X.assign(base_score=column)
+        if hasattr(X, "iloc"):
+            frame = X.copy()
+            frame[_new_name(list(X.columns))] = column
+            return frame
         return np.column_stack([np.asarray(X), column])
 
     def _starts(self, X: Any) -> list[Array]:
@@ -257,7 +261,7 @@ class Reranker(RankingClassifier):
         ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)  # the base checks the width
         (X,) = indexable(X)
         scores = scores_of(self.base_, X, self.classes_[1])
         if self.reranker_ is None:
@@ -301,6 +305,16 @@ class Reranker(RankingClassifier):
         return tags
 
 
+def _new_name(names: list[Any]) -> Any:
+    """Of a further column, of the kind of the others."""
+    if not all(isinstance(name, str) for name in names):
+        return 1 + max((name for name in names if isinstance(name, int)), default=len(names))
+    name = "base_score"
+    while name in names:
+        name += "_"
+    return name
+
+
 def _has_rivals(codes: Array, labels: Array) -> bool:
     """Whether any list holds rows of both classes."""
     sizes = np.bincount(codes)
@@ -308,6 +322,11 @@ def _has_rivals(codes: Array, labels: Array) -> bool:
     return bool(((positives > 0) & (positives < sizes)).any())
 
 
-def _require_rivals(codes: Array, labels: Array) -> None:
-    if not _has_rivals(codes, labels):
+def _competing(codes: Array, labels: Array, weights: Array) -> Array:
+    """The rows of positive weight in groups that hold both classes."""
+    positives = np.bincount(codes, weights * (labels == 1))
+    negatives = np.bincount(codes, weights * (labels == 0))
+    rows = np.flatnonzero((weights > 0) & ((positives > 0) & (negatives > 0))[codes])
+    if not len(rows):
         raise ValueError("there is nothing to rank: no group holds rows of both classes with a positive weight")
+    return rows
