@@ -55,7 +55,10 @@ TASKS = 64
 PORTION = 4
 BUDGET = 200
 LEVELS = 10
+# The first answer: climbs, and pairs that their lines may look at; afterwards, boxes a line.
 STARTS = 12
+FIRST_LOOKS = 12_000_000
+BOXES_A_LINE = 20
 # Seconds between two reports.
 QUIET = 0.2
 # Charts kept at a time; one is made again when needed.
@@ -194,12 +197,14 @@ class _Search:
         first = solve_ascent(
             self.problem,
             n_starts=STARTS,
+            max_steps=min(max(FIRST_LOOKS // (len(self.pairs.D) + 3000), 30), 3000),
             start=start,
             time_limit=0.2 * left if left < math.inf else None,
             random_state=self.rng,
             compiled=self.compiled,
         )
         self.climber.offer(first.coef)
+        self.climber.n_lines = 0
         self._report("search", always=True)
 
     def _prepare(self) -> None:
@@ -305,7 +310,7 @@ class _Search:
         if believed > best:
             self.climber.offer(w)
         better = self.climber.best_value > best
-        if better or self.batches & (self.batches - 1) == 0 or self.batches % 32 == 0:
+        if better or self.climber.n_lines * BOXES_A_LINE < self.nodes:
             self.climber.climb(w, deadline=self.deadline)
             if self.climber.best_value > best:
                 self._report("better answer", always=True)

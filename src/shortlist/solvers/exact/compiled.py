@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 # Callees before callers.  Sums of single precision may be reordered: their tolerance allows for that.
 ORDER: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (kernels, ("path_places", "earned", "twin_places", "count_twins", "margins")),
-    (packing, ("block_below", "conflicts", "by_path", "by_negatives", "packed_bound")),
+    (packing, ("count_below", "conflicts", "by_path", "by_negatives", "packed_bound")),
     (descent, ("box_bound", "centre_value", "longest_cut", "first_look", "look_below", "descend")),
 )
-REORDERED = {"block_below"}
+REORDERED = {"count_below"}
 
 
 @lru_cache(maxsize=1)

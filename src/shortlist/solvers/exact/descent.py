@@ -244,7 +244,7 @@ def descend(
                 )  # fmt: skip
                 if pack:
                     age[at] = 0
-                if bound[at] > effort.prune and nodes % effort.glance == 0:
+                if bound[at] > effort.prune and (nodes % effort.glance == 0 or r[at].max() < THIN):
                     there = centre_value(
                         lists, chart.M, margin, c[at], index[at], v[at], T, A[at], L[at], places, hist_a, hist_l
                     )

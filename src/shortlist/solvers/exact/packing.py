@@ -34,7 +34,9 @@ from shortlist.solvers.exact.pairs import Lists
 
 Array = NDArray[Any]
 
-BLOCK = 32
+# Candidates that are tested at a time, and coordinates that are added at a time: sizes that fill vector registers.
+BLOCK = 64
+ABREAST = 4
 BUCKETS = 512
 TAKEN = 1e9
 # Single precision: a sum of s numbers of total size at most 2 and two of size 1 is off by less than 3e-7 s.
@@ -65,26 +67,31 @@ def conflicts(
             order[fill[b]] = t
             fill[b] += 1
     a = np.full(count + BLOCK, TAKEN, dtype=np.float32)
-    x = np.zeros((s, count + BLOCK), dtype=np.float32)
+    active = 0
+    for j in range(s):
+        active += r[j] > 0
+    x = np.zeros((-(-active // ABREAST) * ABREAST, count + BLOCK), dtype=np.float32)
     for q in range(count):
         t = order[q]
         a[q] = (v[t] - lost_below) / h[t]
+    row = 0
     for j in range(s):
         if r[j] > 0:
             for q in range(count):
                 t = order[q]
-                x[j, q] = r[j] * D[j, index[t]] / h[t]
+                x[row, q] = r[j] * D[j, index[t]] / h[t]
+            row += 1
     reach = np.empty(BLOCK, dtype=np.float32)
     found = 0
     safe = np.float32(SINGLE * (s + 2))
     for p in range(count):
         if a[p] >= TAKEN:
             continue
-        limit = -a[p] - safe
+        limit = np.float32(-a[p] - safe)
         # Before this bucket a_p + a_q > 0.
         q = max(p + 1, starts[min(max(int((1.0 + a[p]) * (BUCKETS // 2)) - 1, 0), BUCKETS - 1)])
         while q < count:
-            if block_below(a, x, p, q, reach) < limit:
+            if count_below(a, x, p, q, reach, limit) > 0:
                 e = 0
                 while reach[e] >= limit:
                     e += 1
@@ -98,18 +105,20 @@ def conflicts(
     return found
 
 
-def block_below(a: Array, x: Array, p: int, q: int, reach: Array) -> float:
-    """``a_q + |x_p + x_q|`` of the pairs q, q + 1, ... of a block, and the smallest of them."""
+def count_below(a: Array, x: Array, p: int, q: int, reach: Array, limit: float) -> int:
+    """``a_q + |x_p + x_q|`` of the pairs q, q + 1, ... of a block, and how many lie below the limit."""
+    own = a[q : q + BLOCK]
     for e in range(BLOCK):
-        reach[e] = a[q + e]
-    for j in range(x.shape[0]):
-        xp = x[j, p]
+        reach[e] = own[e]
+    for j in range(0, len(x), ABREAST):
+        x0, x1, x2, x3 = x[j, q : q + BLOCK], x[j + 1, q : q + BLOCK], x[j + 2, q : q + BLOCK], x[j + 3, q : q + BLOCK]
+        p0, p1, p2, p3 = x[j, p], x[j + 1, p], x[j + 2, p], x[j + 3, p]
         for e in range(BLOCK):
-            reach[e] += abs(x[j, q + e] + xp)
-    least = reach[0]
-    for e in range(1, BLOCK):
-        least = min(least, reach[e])
-    return float(least)
+            reach[e] += (abs(x0[e] + p0) + abs(x1[e] + p1)) + (abs(x2[e] + p2) + abs(x3[e] + p3))
+    count = np.int32(0)
+    for e in range(BLOCK):
+        count += np.int32(reach[e] < limit)
+    return count
 
 
 def packed_bound(
