@@ -105,7 +105,7 @@ def conflicts(
     return found
 
 
-def count_below(a: Array, x: Array, p: int, q: int, reach: Array, limit: float) -> int:
+def count_below(a: Array, x: Array, p: int, q: int, reach: Array, limit: Any) -> int:
     """``a_q + |x_p + x_q|`` of the pairs q, q + 1, ... of a block, and how many lie below the limit."""
     own = a[q : q + BLOCK]
     for e in range(BLOCK):
@@ -118,7 +118,7 @@ def count_below(a: Array, x: Array, p: int, q: int, reach: Array, limit: float) 
     count = np.int32(0)
     for e in range(BLOCK):
         count += np.int32(reach[e] < limit)
-    return count
+    return int(count)
 
 
 def packed_bound(
