@@ -47,9 +47,10 @@ def convex_starts(problem: ExactProblem) -> Iterator[Array]:
     if mean.any():
         yield mean
     if scatter is not None and mean.any():
-        size = max(float(np.trace(scatter)) / len(mean), np.finfo(float).tiny)
-        for ridge in _RIDGES:
-            yield np.linalg.solve(scatter + ridge * size * np.eye(len(mean)), mean)
+        size = float(np.trace(scatter)) / len(mean)
+        # No scatter at all: every side is one point, and the mean difference is the answer already.
+        for ridge in _RIDGES if 0 < size < np.inf else ():
+            yield np.linalg.solve(scatter / size + ridge * np.eye(len(mean)), mean)
     if problem.l0 > 0:
         for j in np.flatnonzero(np.ptp(problem.X, axis=0) > 0):
             for sign in (1.0, -1.0):
