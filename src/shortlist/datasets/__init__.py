@@ -19,6 +19,13 @@ from shortlist.datasets.small import (
     load_pima,
     load_spambase,
 )
+from shortlist.datasets.studies import (
+    load_glow500,
+    load_nhanes,
+    load_polypharm,
+    load_travel_mode,
+    load_uis,
+)
 
 __all__ = [
     "ChecksumError",
@@ -28,12 +35,17 @@ __all__ = [
     "FormatError",
     "load",
     "load_abalone19",
+    "load_glow500",
     "load_haberman",
     "load_ionosphere",
     "load_news20",
+    "load_nhanes",
     "load_nslkdd",
     "load_pima",
+    "load_polypharm",
     "load_spambase",
+    "load_travel_mode",
+    "load_uis",
     "load_w8a",
     "make_gaussians",
     "make_theorem1",
@@ -44,13 +56,18 @@ __all__ = [
 _LOADERS: dict[str, Callable[..., Any]] = {
     "abalone19": load_abalone19,
     "diabetes": partial(load_pima, positive="healthy"),
+    "glow500": load_glow500,
     "haberman": load_haberman,
     "ionosphere": load_ionosphere,
     "news20": partial(load_news20, "all"),
     "news20_train": load_news20,
+    "nhanes": load_nhanes,
     "nslkdd": load_nslkdd,
     "pima": load_pima,
+    "polypharm": load_polypharm,
     "spambase": load_spambase,
+    "travel_mode": load_travel_mode,
+    "uis": load_uis,
     "w8a": load_w8a,
 }
 
@@ -59,7 +76,7 @@ def names() -> list[str]:
     """The names that ``load`` takes.
 
     >>> names()[:3]
-    ['abalone19', 'diabetes', 'haberman']
+    ['abalone19', 'diabetes', 'glow500']
     """
     return sorted(_LOADERS)
 

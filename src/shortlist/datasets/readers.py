@@ -55,12 +55,12 @@ def _lines(path: Path) -> Iterator[str]:
         raise FormatError(f"{path} cannot be read: {error}. Delete it and fetch it again") from error
 
 
-def read_csv(path: Path, names: Sequence[str] | None = None) -> Table:
-    """Comma-separated values; the first line holds the names of the columns unless they are given."""
+def read_csv(path: Path, names: Sequence[str] | None = None, *, delimiter: str = ",") -> Table:
+    """Delimited values; the first line holds the names of the columns unless they are given."""
     lines = iter(_lines(path))
     if names is None:
-        names = next(csv.reader(lines), [])
-    return _columns(path, names, csv.reader(lines))
+        names = next(csv.reader(lines, delimiter=delimiter), [])
+    return _columns(path, names, csv.reader(lines, delimiter=delimiter))
 
 
 def read_arff(path: Path) -> Table:
@@ -100,10 +100,15 @@ def _columns(path: Path, names: Sequence[str], rows: Iterable[list[str]]) -> Tab
     }
 
 
-def numbers(column: Sequence[str], name: str) -> Array:
-    """A column of text as numbers of double precision."""
+def numbers(column: Sequence[str], name: str, *, missing: bool = False) -> Array:
+    """A column of text as numbers of double precision; with ``missing`` an empty entry or NA is NaN.
+
+    >>> numbers(["1", "", "NA"], "x", missing=True)
+    array([ 1., nan, nan])
+    """
+    entries = [entry if entry not in ("", "NA") else "nan" for entry in column] if missing else column
     try:
-        return np.array(column, dtype=np.float64)
+        return np.array(entries, dtype=np.float64)
     except ValueError as error:
         raise FormatError(f"column {name!r} should hold numbers: {error}") from error
 
