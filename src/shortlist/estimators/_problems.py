@@ -36,7 +36,11 @@ def statistic_problem(
     if not competes.any():
         raise ValueError("there is nothing to rank: no group holds rows of both classes with a positive weight")
     times = np.where(competes[codes], times, 0)
-    order = np.lexsort((rows.is_positive, row_keys(rows.X, 0)))
+    keys = row_keys(rows.X, 0)
+    # Equal rows of several groups: the groups' contents decide which comes first.
+    contents = np.zeros(n_groups, dtype=np.uint64)
+    np.add.at(contents, codes, times.astype(np.uint64) * np.where(rows.is_positive, np.uint64(3) * keys, keys))
+    order = np.lexsort((contents[codes], rows.is_positive, keys))
     chosen = np.repeat(order, times[order])
     _, first, numbers = np.unique(codes[chosen], return_index=True, return_inverse=True)
     problem = RankProblem.of(
@@ -71,12 +75,21 @@ def preference_problem(
     better, worse, weight = weighted(named, rows.weights)
     if not len(better):
         raise ValueError("there is nothing to rank: no preference joins two rows of positive weight in one group")
-    chosen = np.argsort(row_keys(rows.X, 0), kind="stable")
-    place = np.argsort(chosen)
-    better, worse = place[better], place[worse]
-    order = np.lexsort((worse, better))
+    keys = row_keys(rows.X, 0)
+    chosen = np.argsort(keys, kind="stable")
     X = _dense(rows.X, chosen, max_memory)
-    return chosen, PreferenceProblem(X, margin, l0, better[order], worse[order], weight[order])
+    return chosen, PreferenceProblem(X, margin, l0, *_joined(better, worse, weight, keys, chosen))
+
+
+def _joined(better: Array, worse: Array, weight: Array, keys: Array, chosen: Array) -> tuple[Array, Array, Array]:
+    """Pairs by place in ``chosen``; those of equal rows are one pair, by the first of these rows."""
+    ordered = keys[chosen]
+    place = np.empty(len(chosen), dtype=np.intp)
+    place[chosen] = np.searchsorted(ordered, ordered)
+    better, worse = place[better], place[worse]
+    worse = worse + (better == worse)  # of two equal rows the one above the other: never met, but it counts
+    codes, pair = np.unique(better * np.int64(len(chosen)) + worse, return_inverse=True)
+    return codes // len(chosen), codes % len(chosen), np.bincount(pair, weights=weight, minlength=len(codes))
 
 
 def _dense(X: Any, chosen: Array, max_memory: float) -> Array:

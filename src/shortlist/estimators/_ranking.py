@@ -39,6 +39,8 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ``predict`` calls positive only what beats the threshold: few false alarms, at the cost of accuracy.
     _poor_score: ClassVar[bool] = False
+    # Calls between the user's line and the place where warnings are given: they name the user's line.
+    _fit_depth: ClassVar[int] = 2
 
     classes_: Array
 
@@ -84,7 +86,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         complaints = attempt._fit(X, y, groups, sample_weight)
         self.__dict__ = attempt.__dict__
         for complaint in complaints:
-            warnings.warn(complaint, stacklevel=2)
+            warnings.warn(complaint, stacklevel=self._fit_depth)
         return self
 
     def predict(self, X: Any) -> Array:

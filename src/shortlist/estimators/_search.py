@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +18,7 @@ from shortlist.solvers.exact.ascent import solve_ascent
 from shortlist.solvers.exact.branch_and_bound import solve_branch_and_bound
 from shortlist.solvers.exact.mip import solve_mip
 from shortlist.solvers.exact.outcome import Callback, ExactCertificate, ExactSolution, Progress
-from shortlist.solvers.exact.problem import ExactProblem
+from shortlist.solvers.exact.problem import ExactProblem, on_the_cube
 from shortlist.solvers.exact.programs import BigM
 
 Array = NDArray[Any]
@@ -73,60 +76,94 @@ class Reporter:
     verbose : int
         0 is silent, 1 a line a second, 2 every line.
     callback : callable, optional
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether the user has asked for the end: by the callback, or by an interrupt from the keyboard.
     """
 
     def __init__(self, name: str, verbose: int, callback: Callback | None) -> None:
         self.name, self.verbose, self.callback = name, verbose, callback
+        self.stopped = False
         self._said = -np.inf
 
-    def __call__(self, progress: Progress) -> Any:
+    def __call__(self, progress: Progress) -> bool:
         due = self.verbose > 1 or progress.seconds >= self._said + 1
         if self.verbose and due:
             self._said = progress.seconds
             log.info("%s: %s", self.name, progress)
-        return self.callback(progress) if self.callback is not None else None
+        try:
+            if self.callback is not None and self.callback(progress):
+                self.stopped = True
+        except KeyboardInterrupt:  # the user's, while the callback ran
+            self.stopped = True
+        return self.stopped
+
+    def end(self, solution: ExactSolution) -> None:
+        """Log what came out."""
+        if self.verbose:
+            log.info("%s: %s", self.name, solution.certificate)
 
 
 def search(
-    problem: ExactProblem, method: str, limits: Limits, starts: Sequence[Array], report: Callback
+    problem: ExactProblem, method: str, limits: Limits, starts: Sequence[Array], report: Reporter
 ) -> ExactSolution:
     """An answer by ascent, then, unless ``method`` is 'ascent', a search for a proof from there.
 
-    Branch and bound climbs by itself; a climb before it takes place only where ``n_starts`` asks for it.
+    Branch and bound climbs by itself; a climb before it takes place only where ``n_starts`` asks for it.  However early
+    the search is ended, its answer is not worse than any of ``starts``.
     """
-    prove = method != "ascent"
     if method in ("auto", "branch_and_bound") and limits.n_starts is None:
-        return _branch_and_bound(problem, limits, starts, limits.time_limit, report)
+        solution = _branch_and_bound(problem, limits, starts, limits.time_limit, report)
+    else:
+        solution = _in_two_steps(problem, method, limits, starts, report)
+    solution = _at_least(solution, problem, starts)
+    report.end(solution)
+    return solution
+
+
+def _in_two_steps(
+    problem: ExactProblem, method: str, limits: Limits, starts: Sequence[Array], report: Reporter
+) -> ExactSolution:
+    """Ascent, and a proof from its answer."""
+    prove = method != "ascent"
     began = time.perf_counter()
     share = FIRST if prove else 1.0
-    first = solve_ascent(
-        problem,
-        n_starts=limits.n_starts or STARTS,
-        time_limit=None if limits.time_limit is None else share * limits.time_limit,
-        random_state=limits.seed,
-        start=starts,
-        callback=report,
-    )
-    if not prove or first.certificate.relative_gap <= limits.gap_tol:
+    with _keyboard_stops(report):
+        first = solve_ascent(
+            problem,
+            n_starts=limits.n_starts or STARTS,
+            time_limit=None if limits.time_limit is None else share * limits.time_limit,
+            random_state=limits.seed,
+            start=starts,
+            callback=report,
+        )
+    if not prove or report.stopped or first.certificate.relative_gap <= limits.gap_tol:
         return first
     spent = time.perf_counter() - began
     left = None if limits.time_limit is None else max(limits.time_limit - spent, 0.0)
 
-    def later(progress: Progress) -> Any:
-        return report(replace(progress, seconds=progress.seconds + spent))
+    def later(progress: Progress) -> bool:
+        known = max(progress.value, first.certificate.value)
+        return report(replace(progress, seconds=progress.seconds + spent, value=known))
 
-    if method == "mip":
-        second = solve_mip(
-            problem,
-            big_m=limits.big_m,
-            start=first.coef,
-            time_limit=left,
-            gap_tol=limits.gap_tol,
-            random_state=limits.seed,
-            callback=later,
-        )
-    else:
-        second = _branch_and_bound(problem, limits, [first.coef], left, later)
+    try:
+        if method == "mip":
+            second = solve_mip(
+                problem,
+                big_m=limits.big_m,
+                start=first.coef,
+                time_limit=left,
+                gap_tol=limits.gap_tol,
+                random_state=limits.seed,
+                callback=later,
+            )
+        else:
+            second = _branch_and_bound(problem, limits, [first.coef], left, later)
+    except KeyboardInterrupt:  # before the second had anything to lose
+        report.stopped = True
+        return first
     return _joined(first, second, spent)
 
 
@@ -147,16 +184,60 @@ def _branch_and_bound(
 
 
 def _joined(first: ExactSolution, second: ExactSolution, spent: float) -> ExactSolution:
-    """Two searches as one: the better answer, the lower bound, one clock."""
+    """Two searches as one: the better answer, the lower bound, one clock; nodes are those of the proof."""
     one, two = first.certificate, second.certificate
     certificate = ExactCertificate.of(
         max(one.value, two.value),
         min(one.bound, two.bound),
-        nodes=one.nodes + two.nodes,
+        nodes=two.nodes,
         seconds=spent + two.seconds,
         method=two.method,
         trivial_bound=two.trivial_bound,
     )
     coef = second.coef if two.value >= one.value else first.coef
-    trace = (*first.trace, *(replace(step, seconds=step.seconds + spent) for step in second.trace))
-    return ExactSolution(coef, certificate, trace)
+    climbed = (replace(step, nodes=0) for step in first.trace)
+    proved = (
+        replace(step, seconds=step.seconds + spent, value=max(step.value, one.value), bound=min(step.bound, one.bound))
+        for step in second.trace
+    )
+    return ExactSolution(coef, certificate, (*climbed, *proved))
+
+
+def _at_least(solution: ExactSolution, problem: ExactProblem, starts: Sequence[Array]) -> ExactSolution:
+    """The answer, or the best start where the search was ended before it looked at it."""
+    certificate = solution.certificate
+    given = [on_the_cube(start) for start in starts]
+    values = [problem.value(w) for w in given]
+    slack = ExactCertificate.ROUNDING * max(1.0, abs(certificate.value))
+    if not values or max(values) <= certificate.value + slack:
+        return solution
+    certificate = ExactCertificate.of(
+        max(values),
+        certificate.bound,
+        nodes=certificate.nodes,
+        seconds=certificate.seconds,
+        method=certificate.method,
+        trivial_bound=certificate.trivial_bound,
+    )
+    end = Progress(certificate.seconds, certificate.value, certificate.bound, certificate.nodes, "end")
+    return ExactSolution(given[int(np.argmax(values))], certificate, (*solution.trace, end))
+
+
+@contextmanager
+def _keyboard_stops(report: Reporter) -> Iterator[None]:
+    """While an ascent runs, Ctrl-C ends it after the climb it is at; once more, and it breaks off."""
+    before = signal.getsignal(signal.SIGINT)
+    # Only the main thread hears it; and what ignores it, or was set from outside Python, is left alone.
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        report.stopped = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -25,6 +25,7 @@ from shortlist.estimators._validation import (
 )
 from shortlist.exceptions import DegenerateOptimumWarning, NotProvenWarning
 from shortlist.features.landmarks import seed_of
+from shortlist.solvers.exact import compiled
 from shortlist.solvers.exact.outcome import Callback, ExactCertificate, ExactSolution
 from shortlist.solvers.exact.problem import ExactProblem
 from shortlist.statistics import rank_weights
@@ -33,6 +34,7 @@ Array = NDArray[Any]
 
 __all__ = ["ExactRanker"]
 
+NUMBA = "pip install 'shortlist[exact]' installs Numba, which makes the search many times faster and its bound stronger"
 SEVERAL = "; if the classes are ordered, pairs='classes' takes every pair of rows of different classes as a preference"
 
 
@@ -126,8 +128,10 @@ class ExactRanker(RankingClassifier):
     -----
     The search is exponential in the number of features at worst. Up to five features and a few hundred rows it
     usually ends with a proof within seconds; beyond eight features expect a good answer with a bound that says little.
-    Where the limits end it before the gap meets ``gap_tol``, fit gives a `NotProvenWarning`; an interruption from the
-    keyboard ends the search likewise and keeps its answer.
+    Numba, the extra ``exact`` (``pip install 'shortlist[exact]'``), makes the search many times faster and its bound
+    stronger; without it all works, and the limits are met sooner. Where they end the search before the gap meets
+    ``gap_tol``, fit gives a `NotProvenWarning`; an interruption from the keyboard ends the search likewise and keeps
+    its answer.
 
     ``sample_weight`` has to hold whole numbers, for a rank is a count of rows; with ``pairs`` any numbers, and a pair
     weighs its weight times those of its two rows.
@@ -148,6 +152,8 @@ class ExactRanker(RankingClassifier):
     >>> model.rank(X)[:2]
     array([0, 2])
     """
+
+    _fit_depth = 3
 
     def __init__(
         self,
@@ -235,7 +241,7 @@ class ExactRanker(RankingClassifier):
         report = Reporter(type(self).__name__, self.verbose, self.callback)
         solution = search(problem, self.method, limits, self._starts(rows.X.shape[1]), report)
         self._keep(solution, problem, rows, chosen)
-        return self._complaints(solution)
+        return self._complaints(solution, report)
 
     def _check_parameters(self) -> None:
         try:
@@ -273,11 +279,13 @@ class ExactRanker(RankingClassifier):
     def _starts(self, d: int) -> list[Array]:
         starts: list[Array] = []
         if self.start is not None:
-            given = np.atleast_2d(np.asarray(self.start, dtype=np.float64))
+            wanted = f"start must hold {d} finite weights, or rows of them"
+            try:
+                given = np.atleast_2d(np.asarray(self.start, dtype=np.float64))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{wanted}, got {self.start!r}") from None
             if given.ndim != 2 or given.shape[1] != d or not np.isfinite(given).all():
-                raise ValueError(
-                    f"start must hold {d} finite weights, or rows of them, got the shape {np.shape(self.start)}"
-                )
+                raise ValueError(f"{wanted}, got the shape {given.shape}, or NaN or infinity in it")
             starts.extend(given)
         else:
             starts.extend(hint for hint in getattr(self, "_hints", ()) if hint.shape == (d,))
@@ -320,19 +328,20 @@ class ExactRanker(RankingClassifier):
         }
         self._last = solution.coef if self.warm_start else None
 
-    def _complaints(self, solution: ExactSolution) -> list[Warning]:
+    def _complaints(self, solution: ExactSolution, report: Reporter) -> list[Warning]:
         complaints: list[Warning] = []
         name, certificate = type(self).__name__, self.certificate_
         wanted = self.method != "ascent" and not certificate.proven
         if wanted and certificate.relative_gap > self.gap_tol:
-            note = solution.trace[-1].note if solution.trace else ""
+            searched = self.method in ("auto", "branch_and_bound")
+            faster = f". {NUMBA}" if searched and not compiled.available() else ""
             complaints.append(
                 NotProvenWarning(
-                    f"{name} ended{f' ({note})' if note else ''} with the value {certificate.value:.6g}, no answer is "
+                    f"{name} {self._ended(solution, report)} with the value {certificate.value:.6g}, no answer is "
                     f"better than {certificate.bound:.6g}: a gap of {100 * certificate.relative_gap:.3g} %, and "
-                    f"{self.gap_tol:g} was asked for (the bound without a search is {certificate.trivial_bound:.6g}). "
-                    "Raise time_limit or max_nodes, rank fewer rows or features, or accept a larger gap_tol; "
-                    "method='ascent' asks for no proof"
+                    f"{100 * self.gap_tol:g} % was asked for (the bound without a search is "
+                    f"{certificate.trivial_bound:.6g}). Raise time_limit or max_nodes, rank fewer rows or features, or "
+                    f"accept a larger gap_tol; method='ascent' asks for no proof{faster}"
                 )
             )
         if not self.coef_.any():
@@ -341,9 +350,21 @@ class ExactRanker(RankingClassifier):
                 DegenerateOptimumWarning(
                     f"{name} ranks nothing: {known}. No coefficient is worth the price l0={self.l0:g}, or no scores "
                     f"can differ by the margin {self.margin:g}: lower them, or scale the features to [0, 1]"
+                    + ("" if certificate.proven else "; or give the search more time")
                 )
             )
         return complaints
+
+    def _ended(self, solution: ExactSolution, report: Reporter) -> str:
+        """How the search came to its end, where that is known."""
+        certificate, note = solution.certificate, solution.trace[-1].note
+        if report.stopped:
+            return "was stopped"
+        if self.method != "mip" and self.max_nodes is not None and certificate.nodes >= self.max_nodes:
+            return f"ended at max_nodes={self.max_nodes}"
+        if self.time_limit is not None and certificate.seconds >= self.time_limit:
+            return f"ended at time_limit={self.time_limit:g}"
+        return f"ended ({note})" if note != "end" else "ended"
 
     def decision_function(self, X: Any) -> Array:
         """Score of each row, less the highest cut: above 0 where the row counts as of the last class.

@@ -89,6 +89,8 @@ class Reranker(RankingClassifier):
     If the top holds rows of one class, nothing can be learned from it: the base's order stays, and fit gives a
     `NothingToRerankWarning`. A larger ``top`` helps, or ``cv``.
 
+    A default `ExactRanker` may search for a minute: in a search over parameters give it a smaller ``time_limit``.
+
     An `ExactRanker` that has no ``start`` begins at the weights of a linear base, and at its score where that is given:
     so on its training rows it is not worse than the base by its own measure.
 
@@ -234,6 +236,8 @@ class Reranker(RankingClassifier):
             frame = X.copy()
             frame[_new_name(list(X.columns))] = column
             return frame
+        if hasattr(X, "hstack") and hasattr(X, "to_series"):  # polars
+            return X.hstack([type(X.to_series(0))(_new_name(list(X.columns)), column)])
         return np.column_stack([np.asarray(X), column])
 
     def _starts(self, X: Any) -> list[Array]:
