@@ -13,9 +13,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-import shortlist.estimators._base as base
 from shortlist import AATP, ExactRanker, Reranker, TopPush
 from shortlist.estimators import exact
+from shortlist.exceptions import ConvergenceWarning, DegenerateOptimumWarning
 from tests.common.estimators import ALL, clouds, name_of, objective_of
 
 pytestmark = [
@@ -107,7 +107,7 @@ class TestHostileInput:
     def test_a_matrix_of_zeros_is_degenerate_and_says_so(self, estimator: Any) -> None:
         if getattr(estimator, "kernel", None) is not None:
             pytest.skip("a kernel of zero width has an error of its own")
-        with pytest.warns(base.DegenerateOptimumWarning, match="ranks nothing"):
+        with pytest.warns(DegenerateOptimumWarning, match="ranks nothing"):
             model = estimator.fit(np.zeros((60, 3)), y)
         if not isinstance(model, Reranker):
             assert not model.coef_.any()
@@ -265,8 +265,8 @@ class TestState:
         if "tol" in estimator.get_params():
             estimator.set_params(max_iter=1, tol=1e-15)
         with warnings.catch_warnings():
-            warnings.simplefilter("error", base.ConvergenceWarning)
-            with suppress(base.ConvergenceWarning):
+            warnings.simplefilter("error", ConvergenceWarning)
+            with suppress(ConvergenceWarning):
                 estimator.fit(X, y)
         assert np.all(np.isfinite(estimator.decision_function(X)))
 

@@ -5,39 +5,26 @@ An estimator checks what it is given, maps the features, calls one solver and ke
 
 from __future__ import annotations
 
-import logging
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from shortlist.estimators._convex import ConvexRanker
 from shortlist.estimators._merge import MOST_ROWS, merge_repeats, spread
 from shortlist.estimators._ranking import RankingClassifier
-from shortlist.estimators._validation import (
-    TrainingRows,
-    check_choice,
-    check_count,
-    check_flag,
-    check_magnitude,
-    check_number,
-    prediction_rows,
-    training_rows,
-)
-from shortlist.exceptions import ConvergenceWarning, DegenerateOptimumWarning
-from shortlist.features import FeatureMap, feature_map
+from shortlist.estimators._validation import TrainingRows, check_magnitude, prediction_rows, training_rows
+from shortlist.exceptions import DegenerateOptimumWarning
+from shortlist.features import FeatureMap
 from shortlist.risks.top import TopRisk
 from shortlist.solvers.solution import Solution
 
 Array = NDArray[Any]
-Callback = Callable[[int, float, float], None]
 
 __all__ = ["Objective", "Outcome", "TopClassifier", "warm"]
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -104,16 +91,8 @@ def warm(start: Solution | None, X: Any) -> Solution | Array | None:
     return start if start.dual.shape == (X.shape[0],) else start.coef
 
 
-class TopClassifier(RankingClassifier):
+class TopClassifier(ConvexRanker, RankingClassifier):
     """Base of the top family; a subclass adds parameters and ``_solve``."""
-
-    _solvers: ClassVar[tuple[str, ...]] = ()
-
-    C: float
-    tol: float
-    max_iter: int | None
-    verbose: int
-    warm_start: bool = False
 
     @abstractmethod
     def _solve(self, X: Any, rows: TrainingRows, start: Solution | None) -> Outcome:
@@ -137,48 +116,6 @@ class TopClassifier(RankingClassifier):
             outcome = self._solve(Z, rows, start)
         self._keep(outcome, rows, features, largest)
         return self._complaints(outcome)
-
-    def _check_parameters(self) -> None:
-        check_number("C", self.C, advice="it weighs the risk against the penalty; 1.0 is a start")
-        check_number("tol", self.tol, advice="it is a relative duality gap; 1e-4 is a start")
-        if self.max_iter is not None:
-            check_count("max_iter", self.max_iter)
-        check_flag("warm_start", self.warm_start)
-        check_count("verbose", self.verbose, least=0)
-        if self._solvers:
-            check_choice("solver", self.solver, self._solvers)
-
-    def _feature_map(self) -> FeatureMap:
-        if not hasattr(self, "kernel"):
-            return feature_map(None)
-        return feature_map(
-            self.kernel,
-            gamma=self.gamma,
-            scales=self.scales,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            n_landmarks=self.n_landmarks,
-            random_state=self.random_state,
-        )
-
-    def _stopping(self) -> dict[str, Any]:
-        """Keyword arguments that every solver takes."""
-        arguments: dict[str, Any] = {"tol": self.tol, "callback": self._callback()}
-        if self.max_iter is not None:
-            arguments["max_iter"] = self.max_iter
-        return arguments
-
-    def _callback(self) -> Callback | None:
-        if not self.verbose:
-            return None
-
-        def report(n_iter: int, primal: float, bound: float) -> None:
-            if n_iter % self.verbose == 0:
-                name = type(self).__name__
-                log.info("%s: step %d, objective %.8g, bound %.8g", name, n_iter, primal, bound)
-
-        return report
 
     def _keep(self, outcome: Outcome, rows: TrainingRows, features: FeatureMap, largest: float) -> None:
         solution = outcome.solution
@@ -207,19 +144,10 @@ class TopClassifier(RankingClassifier):
         self._last = solution if self.warm_start else None
 
     def _complaints(self, outcome: Outcome) -> list[Warning]:
-        complaints: list[Warning] = []
-        name, certificate = type(self).__name__, self.certificate_
-        if not certificate.converged:
-            complaints.append(
-                ConvergenceWarning(
-                    f"{name} stopped at a relative gap of {certificate.relative_gap:.2g} after "
-                    f"{certificate.n_iter} steps; tol={certificate.tolerance:g} was asked for. Raise "
-                    "max_iter, scale the features, lower C or accept a larger tol"
-                )
-            )
+        complaints = self._gap_complaints()
         if not self.coef_.any():
             advice = self._degenerate_advice()
-            complaints.append(DegenerateOptimumWarning(f"{name} ranks nothing: {advice}"))
+            complaints.append(DegenerateOptimumWarning(f"{type(self).__name__} ranks nothing: {advice}"))
         return complaints
 
     def _degenerate_advice(self) -> str:
@@ -243,8 +171,3 @@ class TopClassifier(RankingClassifier):
         check_is_fitted(self)
         Z = self.feature_map_.transform(prediction_rows(self, X))
         return np.asarray(Z @ self.coef_[0] + self.intercept_[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
-        return tags

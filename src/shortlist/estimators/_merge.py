@@ -18,7 +18,7 @@ from shortlist.features.landmarks import row_keys
 
 Array = NDArray[Any]
 
-__all__ = ["MOST_ROWS", "merge_repeats", "spread"]
+__all__ = ["MOST_ROWS", "distinct", "merge_repeats", "spread"]
 
 MOST_ROWS = 2000
 
@@ -28,27 +28,30 @@ def merge_repeats(Z: Any, rows: TrainingRows) -> tuple[Any, TrainingRows, Array]
 
     Rows are the same when features, label and group are.  Without repeats only the order changes.
     """
-    n_rows = Z.shape[0]
-    weights = np.ones(n_rows) if rows.weights is None else rows.weights
-    present = np.flatnonzero(weights > 0)
-    codes = rows.is_positive.astype(np.uint64)
-    if rows.groups is not None:
-        codes += 2 * rows.groups.astype(np.uint64)
-    keys = row_keys(rows.X, 0) + codes * np.uint64(0x9E3779B97F4A7C15)
-    _, first, inverse = np.unique(keys[present], return_index=True, return_inverse=True)
-    kept = present[first]
-    places = np.full(n_rows, -1, dtype=np.intp)
-    places[present] = inverse
+    kept, weights, places = distinct(rows.X, rows.is_positive.astype(np.uint64), rows.groups, rows.weights)
     merged = replace(
         rows,
         X=rows.X[kept],
         is_positive=rows.is_positive[kept],
         groups=None if rows.groups is None else rows.groups[kept],
-        weights=np.bincount(inverse, weights=weights[present]),
+        weights=weights,
         origin=kept,
         labels=None if rows.labels is None else rows.labels[kept],
     )
     return Z[kept], merged, places
+
+
+def distinct(X: Any, codes: Array, groups: Array | None, weights: Array | None) -> tuple[Array, Array, Array]:
+    """One row of each kind (equal features, code and group), the kinds' weights, each row's kind (-1 for weight 0)."""
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    present = np.flatnonzero(weights > 0)
+    if groups is not None:
+        codes = codes + 2 * groups.astype(np.uint64)
+    keys = row_keys(X, 0) + codes * np.uint64(0x9E3779B97F4A7C15)
+    _, first, inverse = np.unique(keys[present], return_index=True, return_inverse=True)
+    places = np.full(len(weights), -1, dtype=np.intp)
+    places[present] = inverse
+    return present[first], np.bincount(inverse, weights=weights[present]), places
 
 
 def spread(dual: Array, places: Array, weights: Array | None) -> Array:

@@ -1,4 +1,4 @@
-"""What all classifiers of the house share: a fit that cannot be left half done, scores, labels, ranking.
+"""What all rankers of the house share: a fit that cannot be left half done, scores, labels, ranking.
 
 A fit works on a copy of the estimator and replaces its state at the very end, so an interruption leaves the last valid
 state.  Warnings are given after that, so that one raised as an error leaves a valid model too.
@@ -19,7 +19,7 @@ from shortlist.estimators._validation import encode_groups
 
 Array = NDArray[Any]
 
-__all__ = ["RankingClassifier", "ranked"]
+__all__ = ["Ranker", "RankingClassifier", "ranked"]
 
 
 def ranked(scores: Array, groups: Any = None) -> Array:
@@ -34,7 +34,31 @@ def ranked(scores: Array, groups: Any = None) -> Array:
     return np.lexsort((-scores, codes))
 
 
-class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Ranker(BaseEstimator):  # type: ignore[misc]
+    """A fit that cannot be left half done; a subclass adds ``_fit``, and ``fit`` with words of its own."""
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> list[Warning]:
+        """Check, solve, set the fitted attributes; what the user has to be told."""
+
+    def _fit_whole(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> Self:
+        """Fit a copy without fitted attributes and become it."""
+        attempt = copy.copy(self)
+        for name in [name for name in vars(attempt) if name.endswith("_") and not name.startswith("_")]:
+            delattr(attempt, name)
+        complaints = attempt._fit(X, y, groups, sample_weight)
+        self.__dict__ = attempt.__dict__
+        for complaint in complaints:
+            warnings.warn(complaint, stacklevel=3)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class RankingClassifier(ClassifierMixin, Ranker):  # type: ignore[misc]
     """A classifier whose score is what matters; a subclass adds parameters, ``_fit`` and ``decision_function``."""
 
     # ``predict`` calls positive only what beats the threshold: few false alarms, at the cost of accuracy.
@@ -43,10 +67,6 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _fit_depth: ClassVar[int] = 2
 
     classes_: Array
-
-    @abstractmethod
-    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> list[Warning]:
-        """Check, solve, set the fitted attributes; what the user has to be told."""
 
     @abstractmethod
     def decision_function(self, X: Any) -> Array:
@@ -124,5 +144,4 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = self._poor_score
-        tags.input_tags.sparse = True
         return tags
