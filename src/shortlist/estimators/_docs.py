@@ -73,6 +73,29 @@ n_features_in_ : int
     Columns of X in fit.
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the columns, where X was a frame with string names.""",
+    "regressor": """\
+coef_ : ndarray of shape (n_targets, n_components)
+    Weights of the features, or of the kernel's feature map.
+intercept_ : ndarray of shape (n_targets,)
+    Puts the scores on the scale of y: the mean residual is 0. No pair depends on it.
+certificate_ : Certificate
+    Objective, proven lower bound, gap, and whether the gap met ``tol``; of several targets the sums.
+objective_ : PairObjective
+    The problem that was solved.
+n_iter_ : int
+    Steps of the solver.
+support_ : ndarray of int
+    Training rows with a dual variable other than 0.
+dual_coef_ : ndarray of shape (n_targets, n_support)
+    Their dual variables alpha: the weights are the sum of the rows' features times alpha.
+feature_map_ : FeatureMap
+    The fitted feature map.
+n_targets_ : int
+    Columns of y.
+n_features_in_ : int
+    Columns of X in fit.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where X was a frame with string names.""",
     "overfits": """\
 The maximum of many scores is a noisy target. On small or noisy data the weights that put most positives
 above every training negative are often not those that do so on new rows: prefer strong regularisation (a
