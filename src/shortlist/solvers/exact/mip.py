@@ -144,11 +144,11 @@ class _Run:
     def __post_init__(self) -> None:
         self.bound = self.program.problem.trivial_bound
 
-    def offer(self, w: Array) -> None:
-        """Keep ``w`` if it is the best by the definition."""
+    def offer(self, w: Array, *, rather: bool = False) -> None:
+        """Keep ``w`` if it is the best by the definition; ``rather``: also if it is as good as the best."""
         w = on_the_cube(w)
         value = self.program.problem.value(w)
-        if value > self.value:
+        if value > self.value or (rather and value == self.value):
             self.w, self.value = w, value
 
     def proves(self, dual_bound: float) -> None:
@@ -203,7 +203,8 @@ class _Run:
         if solution.value_valid and len(solution.col_value) == self.program.n_columns:
             x = np.asarray(solution.col_value)
             self.offer(self._weights(x))
-            self.offer(_widest_gap(self.program, x, self._weights(x)))
+            # A vertex may owe its value to rounding: of two that are as good, the one with room to spare.
+            self.offer(_widest_gap(self.program, x, self._weights(x)), rather=True)
         self.nodes = max(self.nodes, int(info.mip_node_count))
         if highs.getModelStatus() != highspy.HighsModelStatus.kInfeasible:
             self.proves(float(info.mip_dual_bound))
