@@ -241,7 +241,7 @@ class ExactRanker(RankingClassifier):
         report = Reporter(type(self).__name__, self.verbose, self.callback)
         solution = search(problem, self.method, limits, self._starts(rows.X.shape[1]), report)
         self._keep(solution, problem, rows, chosen)
-        return self._complaints(solution, report)
+        return self._complaints(solution, report, problem.floor)
 
     def _check_parameters(self) -> None:
         try:
@@ -309,7 +309,7 @@ class ExactRanker(RankingClassifier):
         self.coef_ = coef[np.newaxis, :]
         self.cuts_ = np.empty(0)
         if rows.labels is not None:
-            weights = None if rows.weights is None or self.pairs is None else rows.weights
+            weights = None if rows.weights is None or self.pairs is None else rows.weights[chosen]
             present = slice(None) if weights is None else weights > 0
             self.classes_ = rows.classes
             self.cuts_ = best_cuts(
@@ -328,7 +328,7 @@ class ExactRanker(RankingClassifier):
         }
         self._last = solution.coef if self.warm_start else None
 
-    def _complaints(self, solution: ExactSolution, report: Reporter) -> list[Warning]:
+    def _complaints(self, solution: ExactSolution, report: Reporter, floor: float) -> list[Warning]:
         complaints: list[Warning] = []
         name, certificate = type(self).__name__, self.certificate_
         wanted = self.method != "ascent" and not certificate.proven
@@ -344,12 +344,14 @@ class ExactRanker(RankingClassifier):
                     f"accept a larger gap_tol; method='ascent' asks for no proof{faster}"
                 )
             )
-        if not self.coef_.any():
+        slack = ExactCertificate.ROUNDING * max(1.0, abs(floor))
+        if not self.coef_.any() or certificate.value <= floor + slack:
+            what = "earns no more than w = 0 does" if self.coef_.any() else "ranks nothing"
             known = "w = 0 is the best answer" if certificate.proven else "nothing better than w = 0 was found"
             complaints.append(
                 DegenerateOptimumWarning(
-                    f"{name} ranks nothing: {known}. No coefficient is worth the price l0={self.l0:g}, or no scores "
-                    f"can differ by the margin {self.margin:g}: lower them, or scale the features to [0, 1]"
+                    f"{name} {what}: {known}. No coefficient is worth the price l0={self.l0:g}, or no scores that "
+                    f"matter can differ by the margin {self.margin:g}: lower them, or scale the features to [0, 1]"
                     + ("" if certificate.proven else "; or give the search more time")
                 )
             )
