@@ -1,4 +1,4 @@
-"""Random exact problems, small enough for exhaustion: every statistic, both ranks, groups, preferences, prices, ties."""
+"""Random exact problems, small enough for exhaustion: every statistic, both ranks, preferences, prices, ties."""
 
 from __future__ import annotations
 
