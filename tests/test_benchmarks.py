@@ -8,13 +8,13 @@ import pytest
 from scipy import sparse
 
 from benchmarks import _common
-from benchmarks.papers import _protocol, infinite_push, top_push
+from benchmarks.papers import _protocol, _rerank, _rerank_proofs, infinite_push, rerank, top_push
 from benchmarks.peers import top as peers
 from benchmarks.scaling import top as scaling
 from shortlist.datasets import DownloadError
 
 
-@pytest.mark.parametrize("module", [_common, scaling])
+@pytest.mark.parametrize("module", [_common, _rerank, scaling])
 def test_examples(module):
     result = doctest.testmod(module, extraglobs={"np": np})
     assert result.attempted > 0
@@ -158,3 +158,106 @@ def test_results_of_sets_are_kept_side_by_side(tmp_path):
     for name in ("a", "b"):
         _protocol.save(path, {"python": "3"}, name, {}, {"LR": trials})
     assert set(json.loads(path.read_text())["sets"]) == {"a", "b"}
+
+
+def test_rerank_paper(capsys, tmp_path):
+    path = tmp_path / "rerank.json"
+    results = rerank.main(["--quick", "--seconds", "60", "--json", str(path)])
+    made = results["tables_1_2"]["made"]
+    assert set(made) >= {"LR", "SVM", "top 20", "all"}
+    for split in range(2):  # the search starts at the base's weights
+        assert made["all"].figures["train"][split] >= made["LR"].figures["train"][split] - 0.01
+    assert made["all"].figures["proven"] == [1.0, 1.0]
+    assert set(results["table_3"]["made"]) == set(results["table_4"]["made"]) == {"1e-02", "1e-04"}
+    stored = json.loads(path.read_text())
+    assert stored["tables_1_2"]["made"]["LR"]["figures"] == made["LR"].figures
+    assert "natural logarithms" in capsys.readouterr().out
+
+
+def test_rerank_paper_takes_boosting_when_it_is_there(monkeypatch):
+    class Boosting:
+        def __init__(self, p=1):
+            self.p = p
+
+        def fit(self, X, y):
+            self.seen = len(y)
+            return self
+
+    monkeypatch.setattr(rerank.shortlist, "RankBoost", Boosting, raising=False)
+    monkeypatch.setattr(rerank.shortlist, "PNormPush", Boosting, raising=False)
+    fits = rerank.baselines()
+    X, y = np.eye(3), np.array([0, 1, 0])
+    assert [fits[name](X, y).p for name in ("RankBoost", "P-Norm Push")] == [1, 2]
+
+
+def test_rerank_paper_splits_are_halves():
+    for X, y, X_test, y_test in rerank.halves("made", 2):
+        assert len(X) == len(y) == len(X_test) == len(y_test) == 60
+
+
+def test_rerank_solver_beside_branch_and_bound(capsys, tmp_path):
+    path = tmp_path / "solver.json"
+    found = rerank.main(["--quick", "--solver", "--json", str(path)])["made:60"]
+    solvers = ("printed", "tight", "branch and bound")
+    assert set(solvers) <= set(found)
+    best = max(found[solver]["value"] for solver in solvers)
+    for solver in solvers:
+        assert found[solver]["value"] >= found["logistic_regression"] - 1e-9
+        assert found[solver]["bound"] is None or found[solver]["bound"] >= best - 1e-9
+    assert json.loads(path.read_text())["solver"]["made:60"]["rows"] == 60
+    assert "branch and bound" in capsys.readouterr().out
+
+
+def test_rerank_proofs(capsys, tmp_path):
+    path = tmp_path / "proofs.json"
+    found = rerank.main(["--quick", "--proofs", "--seconds", "60", "--json", str(path)])
+    assert {"proven", "close", "large"} <= set(found)
+    for part in ("proven", "close", "large"):
+        figures = found[part]["made:60"]
+        assert figures["proven"]
+        assert figures["logistic_regression"] <= figures["value"] <= figures["bound"] <= figures["trivial_bound"]
+    assert json.loads(path.read_text())["proven"]["made:60"]["proven"]
+    assert "no mistake" in capsys.readouterr().out
+
+
+def test_rerank_proofs_know_their_cases(monkeypatch):
+    monkeypatch.setattr(_rerank_proofs, "available", lambda: False)
+    options = type("", (), {"cases": ["pima:100"], "quick": False, "json": None, "seconds": 1.0})
+    measurement = _rerank_proofs.Measurement(options)
+    assert measurement.cases(_rerank_proofs.CLOSE) == ["pima:100"]
+    assert measurement.cases(_rerank_proofs.PROVEN) == []
+    measurement.arrays()  # says that there is nothing to compare with
+    assert measurement.found == {}
+
+
+def test_a_problem_of_the_top_is_the_definition():
+    problem, w = _rerank.top_problem("made", 20)
+    X, y = _rerank.load_set("made")
+    rows = np.argsort(-(X @ w), kind="stable")[:20]
+    scores = X[rows] @ (w / np.abs(w).max())
+    beaten = (scores[:, np.newaxis] - scores >= 1e-4).sum(axis=1)
+    by_hand = sum(1 / np.log2(20 - beaten[i] + 1) for i in np.flatnonzero(y[rows]))
+    assert problem.value(w / np.abs(w).max()) == pytest.approx(by_hand)
+
+
+def test_significant_changes_are_marked():
+    worse, better = [1.0, 1.1, 1.2, 1.3], [2.0, 2.1, 2.3, 2.3]
+    assert _rerank.changes(better, worse) == "<.001 ●"
+    assert _rerank.changes(worse, better) == "<.001 ○"
+    assert _rerank.changes([1.0, 2.0, 3.0], [1.1, 1.9, 3.0]) == "1.000"
+    assert _rerank.changes(worse, worse) == "-"
+
+
+def test_the_papers_sets_as_its_tables_have_them(monkeypatch):
+    nhanes = type("", (), {"data": np.ones((700, 3)), "target": np.arange(700) % 2, "feature_names": ["a", "wt", "b"]})
+    years = type("", (), {"data": np.arange(6.0)[:, None], "target": np.arange(6), "groups": np.repeat([3, 9], 3)})
+    monkeypatch.setattr(_rerank, "load_scaled", lambda name: (np.zeros((1, 1)), np.zeros(1)))
+    monkeypatch.setattr(_rerank, "load_nhanes", lambda: nhanes)
+    monkeypatch.setattr(_rerank, "load_polypharm", lambda complete: years)
+    monkeypatch.setattr(_rerank, "load_set", _rerank.load_set.__wrapped__)
+    assert _rerank.load_set("nhanes")[0].shape == (600, 2)
+    chosen = _rerank.load_set("polypharm")[1]
+    assert (chosen // 3).tolist() == [0, 1]  # a year of each subject
+    assert len(_rerank.load_whole("polypharm")[1]) == 6
+    assert len(_rerank.load_whole("nhanes")[1]) == 1
+    assert _rerank.load_set("gaussians")[0].shape == (1250, 2)
