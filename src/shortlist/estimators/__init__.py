@@ -2,6 +2,7 @@
 
 from shortlist.estimators.aatp import AATP
 from shortlist.estimators.exact import ExactRanker
+from shortlist.estimators.magnitude import LSRRank, MLSRRank, MPRank
 from shortlist.estimators.quantile import PatMat, TauFPL
 from shortlist.estimators.rerank import Reranker
 from shortlist.estimators.top import InfinitePush, SparseInfinitePush, TopPush, TopPushK
@@ -10,6 +11,9 @@ __all__ = [
     "AATP",
     "ExactRanker",
     "InfinitePush",
+    "LSRRank",
+    "MLSRRank",
+    "MPRank",
     "PatMat",
     "Reranker",
     "SparseInfinitePush",

@@ -39,8 +39,11 @@ class ConvexRanker:
     random_state: Any
     certificate_: Certificate
 
-    def _check_parameters(self) -> None:
+    def _check_weight(self) -> None:
         check_number("C", self.C, advice="it weighs the risk against the penalty; 1.0 is a start")
+
+    def _check_parameters(self) -> None:
+        self._check_weight()
         check_number("tol", self.tol, advice="it is a relative duality gap; 1e-4 is a start")
         if self.max_iter is not None:
             check_count("max_iter", self.max_iter)

@@ -42,6 +42,22 @@ warm_start : bool, default=False
     Start from the last fit's solution where its shape allows.
 verbose : int, default=0
     Log every so many steps at level INFO to the logger ``shortlist``.""",
+    "least_squares": """\
+tol : float, default=1e-6
+    Relative duality gap; what the factors reach is far below.
+max_iter : int or None, default=None
+    Largest number of steps of 'iterative'; None is 2,000.
+solver : {'auto', 'primal', 'dual', 'iterative'}, default='auto'
+    A system in the columns, one in the rows, or conjugate gradients without a square matrix; 'auto' goes by shape,
+    sparsity and memory.
+max_memory : float, default=2e9
+    Bytes that one square matrix may take. A kernel whose matrix would take more is refused: set ``n_landmarks``.
+warm_start : bool, default=False
+    Start 'iterative' from the last fit's solution where its shape allows.
+random_state : int, RandomState, Generator or None, default=None
+    Seed of the choice of landmarks; nothing else is random.
+verbose : int, default=0
+    Log every so many steps at level INFO to the logger ``shortlist``.""",
     "random_state": """\
 random_state : int, RandomState, Generator or None, default=None
     Seed of the choice of landmarks; nothing else is random.""",
