@@ -265,6 +265,11 @@ class Reranker(RankingClassifier):
         ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
+        if groups is not None and self.group_cuts_ is None:
+            raise ValueError(
+                "this model was fitted without groups and has one cut for all rows; fit it with groups, or leave them "
+                "out here (rank lists the rows by group all the same)"
+            )
         validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)  # the base checks the width
         (X,) = indexable(X)
         scores = scores_of(self.base_, X, self.classes_[1])
