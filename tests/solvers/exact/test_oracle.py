@@ -56,7 +56,7 @@ def test_values_are_the_definition(number):
 def test_no_point_of_a_grid_beats_the_oracle(number):
     problem = small_problem(number, most_rows=6)
     d = problem.X.shape[1]
-    points = grid(d, {1: 1, 2: 24, 3: 4}[d]) + [[Fraction(0)] * d]
+    points = [*grid(d, {1: 1, 2: 24, 3: 4}[d]), [Fraction(0)] * d]
     found = max(by_loops(problem, w) for w in points)
     assert found <= best_value(problem) + 1e-12
 
@@ -68,7 +68,7 @@ def test_grids_reach_the_oracle_where_the_data_are_whole_numbers():
         if number % 5 in (0, 4) and problem.margin in (0.5, 1.0):
             # Vertices of such a problem are fractions with small denominators: multiples of 1/60 hold most.
             cases += 1
-            points = grid(problem.X.shape[1], 60) + [[Fraction(0)] * problem.X.shape[1]]
+            points = [*grid(problem.X.shape[1], 60), [Fraction(0)] * problem.X.shape[1]]
             reached += abs(max(by_loops(problem, w) for w in points) - best_value(problem)) < 1e-12
     assert cases >= 8
     assert reached == cases
