@@ -38,6 +38,8 @@ class RowConjugateGradients(RowForm):
     optimization. SIAM J. Sci. Comput. 23(4).
     """
 
+    leaps = True
+
     def set_negatives(self, rows: Any) -> None:
         super().set_negatives(rows)
         blocks = [-self.positives.take(np.arange(len(self.positives))), self.rows]

@@ -6,6 +6,12 @@ Mehrotra's predictor and corrector with one factorisation a step.  Primal and du
 halved until the merit function (objective, barrier and an exact penalty on the residual of the newcomers) does not
 rise.  Should the corrected direction fail that test, the plain Newton direction, which is one of descent, is taken.
 
+Where a direction is dear, because conjugate gradients over rows find it, and thousands of negatives are active, one
+slack near zero would cut every step short, though the direction's end is a far better pair than any point on the way.
+There the method leaps: one direction a step, at full length, while each slack and each multiplier is held back on its
+own.  What the slacks then lack is a residual like that of newcomers.  A leap counts if it narrows the gap between
+primal and dual value; if not, the careful step along the same direction is taken.
+
 The positives are all there, the negatives are those that the caller has added so far; the caller reads ``bound`` (the
 dual value, valid for the whole problem) and ``primal`` (the objective on the working set alone) after each step.
 
@@ -33,6 +39,8 @@ Array = NDArray[Any]
 __all__ = ["InteriorPoint", "feasible_beta"]
 
 TO_BOUNDARY = 0.99
+LEAP_TARGET = 0.1  # of the complementarity: what a leap aims at
+LEAP_GAIN = 0.9  # of the gap: what a leap may leave
 SHORT_STEP = 0.2  # a step below this is blamed on an inexact solution of the Newton system
 
 
@@ -172,50 +180,86 @@ class InteriorPoint:
         """Objective and dual value of the current state."""
         alpha = self.positive.alpha()
         self.pulled = self.rows.t_dot(alpha)
-        self.alpha_sums = lam = self._sum(alpha)
+        self.alpha_sums = self._sum(alpha)
+        dual = self._offer_dual(alpha, self.pulled, self.alpha_sums, self.block.beta)
+        primal = self._objective(self.w, self.scores, self.block.threshold())
+        self._gap = primal - dual
+        return primal, dual
+
+    def _offer_dual(self, alpha: Array, pulled: Array, lam: Array, beta: Array) -> float:
+        """The dual value of these multipliers, made feasible; kept if it is the best."""
         caps = None if self.risk.caps is None else self.risk.caps[self.members]
-        beta = feasible_beta(self.block.beta, lam, self.block.groups, caps)
-        v = self.pulled - np.asarray(self.working_rows.T @ beta)
+        beta = feasible_beta(beta, lam, self.block.groups, caps)
+        v = pulled - np.asarray(self.working_rows.T @ beta)
         dual = -0.5 * float(v @ v) - self.risk.conjugate(alpha, self.C)
         if dual > self.bound:
             self.bound, self.alpha, self.beta, self.bound_members = dual, alpha, beta, self.members
-        z = self.block.threshold()[self.groups] - self.scores
-        primal = 0.5 * float(self.w @ self.w) + float(np.dot(self.u, self.risk.surrogate.value(z)))
-        return primal, dual
+        return dual
+
+    def _objective(self, w: Array, scores: Array, thresholds: Array) -> float:
+        """Of the working set."""
+        z = thresholds[self.groups] - scores
+        return 0.5 * float(w @ w) + float(np.dot(self.u, self.risk.surrogate.value(z)))
 
     def step(self, enough: float) -> None:
-        """One predictor-corrector step; call ``refresh_bound`` before.
+        """One step; call ``refresh_bound`` before.
 
         A gap below ``enough`` is of no use to the caller: the complementarity is not driven further down than that
         takes, for multipliers are differences of scores times curvatures, and these would drown in rounding.
         """
         assert self.system is not None
         positive, block = self.positive, self.block
-        D_pos, D_neg = positive.curvature(), block.curvature()
-        self.system.update(D_pos, D_neg)
-        mu = self.mu()
-        count = max(positive.count + block.count, 1e-300)
+        self.system.update(positive.curvature(), block.curvature())
         self.gradient = self.pulled - np.asarray(self.working_rows.T @ block.beta) - self.w
-        self._direction(0.0, corrected=False)
-        ap, ad = (min(1.0, x) for x in self._reach)
-        after = (positive.complementarity(ap, ad) + block.complementarity(ap, ad)) / count
-        sigma = min(max(after / mu, 0.0) ** 3, 1.0) if mu > 0 else 0.0
-        target = max(sigma * mu, min(enough / count, mu))
-        for corrected, trials in ((True, 4), (False, 40)):
-            self._direction(target, corrected)
-            ap, ad = (min(1.0, TO_BOUNDARY * x) for x in self._reach)
-            ap, fell = self._search(ap, target, trials)
-            if fell:
-                break
+        mu, count = self.mu(), max(positive.count + block.count, 1e-300)
+        least = min(enough / count, mu)
+        if self.system.leaps and positive.leaps and block.leaps:
+            target = max(LEAP_TARGET * mu, least)
+            self._direction(target, corrected=False)
+            if self._leap():
+                return
+            ap, ad, fell = self._careful(target, 40)
         else:
-            self.stalled = True
-            ap = 0.0
+            target = max(self._predict(mu, count), least)
+            self._direction(target, corrected=True)
+            ap, ad, fell = self._careful(target, 4)
+            if not fell:
+                self._direction(target, corrected=False)
+                ap, ad, fell = self._careful(target, 40)
+        self.stalled |= not fell
         if min(ap, ad) < SHORT_STEP:
             self.sharpen()
         self.w = self.w + ap * self._dw
         self.scores = self.scores + ap * self._dscores
         positive.advance(ap, ad)
         block.advance(ap, ad)
+
+    def _predict(self, mu: float, count: float) -> float:
+        """The complementarity to aim at, from what the direction towards none would reach."""
+        self._direction(0.0, corrected=False)
+        ap, ad = (min(1.0, x) for x in self._reach)
+        after = (self.positive.complementarity(ap, ad) + self.block.complementarity(ap, ad)) / count
+        return min(max(after / mu, 0.0) ** 3, 1.0) * mu if mu > 0 else 0.0
+
+    def _careful(self, target: float, trials: int) -> tuple[float, float, bool]:
+        """Primal and dual steps that keep all slacks and multipliers positive; whether the merit function allows it."""
+        ap, ad = (min(1.0, TO_BOUNDARY * x) for x in self._reach)
+        ap, fell = self._search(ap, target, trials)
+        return ap, ad, fell
+
+    def _leap(self) -> bool:
+        """Go to the end of the direction, if the gap between primal and dual value is smaller there."""
+        positive, block = self.positive, self.block
+        w, scores = self.w + self._dw, self.scores + self._dscores
+        alpha = positive.alpha(1.0)
+        end = self._objective(w, scores, block.threshold(1.0))
+        dual = self._offer_dual(alpha, self.rows.t_dot(alpha), self._sum(alpha), block.beta_ahead())
+        if not end - dual <= LEAP_GAIN * self._gap:
+            return False
+        self.w, self.scores = w, scores
+        positive.advance(1.0, 1.0)
+        block.leap()
+        return True
 
     def _direction(self, target: float, corrected: bool) -> None:
         assert self.system is not None

@@ -38,6 +38,8 @@ Array = NDArray[Any]
 
 __all__ = ["CappedBlock", "MaximumBlock", "NegativeBlock", "Newcomers"]
 
+LEAST_LEFT = 0.3  # of a slack or a multiplier that a leap would make negative
+
 
 @dataclass(frozen=True)
 class Newcomers:
@@ -71,7 +73,11 @@ class NegativeBlock(ABC):
         1, or -1 for a row whose quantity is taken with the other sign.
     pull : (rows,) array
         Coefficients of the rows in the coupling of w to the last border variable beside that through the rows.
+    leaps : bool
+        Whether slacks may lag behind a full step, as a residual that later steps remove.
     """
+
+    leaps: ClassVar[bool] = False
 
     n_border: ClassVar[int]
     forcing: ClassVar[float]
@@ -102,8 +108,8 @@ class NegativeBlock(ABC):
         """Take rows in, near complementarity ``mu``."""
 
     @abstractmethod
-    def threshold(self) -> Array:
-        """Thresholds that the working rows' scores really demand, ``theta`` at the least."""
+    def threshold(self, step: float = 0.0) -> Array:
+        """Thresholds that the working rows' scores demand after a primal step, whatever theta and the slacks say."""
 
     @abstractmethod
     def useful(self) -> Array:
@@ -161,13 +167,22 @@ class NegativeBlock(ABC):
     def keep(self, which: Array) -> None:
         """Drop the other rows."""
 
+    def beta_ahead(self) -> Array:
+        """Multipliers at the end of the direction, those that would turn negative at zero."""
+        raise TypeError(f"{type(self).__name__} does not leap")
+
+    def leap(self) -> None:
+        """Move to the end of the direction, but for slacks and multipliers that would turn negative."""
+        raise TypeError(f"{type(self).__name__} does not leap")
+
 
 class MaximumBlock(NegativeBlock):
     """Every working negative stays below t."""
 
     n_border = 1
-    forcing = 3e-3
+    forcing = 1e-2
     shifted = (True,)
+    leaps = True
 
     def __init__(self, theta: Array) -> None:
         super().__init__(len(theta))
@@ -209,9 +224,12 @@ class MaximumBlock(NegativeBlock):
         self._uniform()
         self._ds = self._dbeta = np.zeros(len(self))
 
-    def threshold(self) -> Array:
-        demanded = self.theta.copy()
-        np.maximum.at(demanded, self.groups, self.scores)
+    def threshold(self, step: float = 0.0) -> Array:
+        scores = self.scores + step * self._dscores if step else self.scores
+        if self.n_groups == 1:
+            return np.asarray(scores.max(keepdims=True))
+        demanded = np.full(self.n_groups, -np.inf)
+        np.maximum.at(demanded, self.groups, scores)
         return demanded
 
     def useful(self) -> Array:
@@ -265,6 +283,15 @@ class MaximumBlock(NegativeBlock):
         self.slack = self.slack + primal_step * self._ds
         self.beta = self.beta + dual_step * self._dbeta
 
+    def beta_ahead(self) -> Array:
+        return np.maximum(self.beta + self._dbeta, 0)
+
+    def leap(self) -> None:
+        self.scores = self.scores + self._dscores
+        self.theta = self.theta + self._dtheta
+        self.slack = np.maximum(self.slack + self._ds, LEAST_LEFT * self.slack)
+        self.beta = np.maximum(self.beta + self._dbeta, LEAST_LEFT * self.beta)
+
     def keep(self, which: Array) -> None:
         for name in ("scores", "groups", "omega", "slack", "beta", "_ds", "_dbeta"):
             setattr(self, name, getattr(self, name)[which])
@@ -305,9 +332,11 @@ class CappedBlock(NegativeBlock):
             self.theta = self.tau + self.by_group(self.caps * self.xi)
         self._dp = self._dxi = self._dbeta = self._dgamma = np.zeros(len(self))
 
-    def threshold(self) -> Array:
-        over = np.maximum(self.scores - self.tau[self.groups], 0)
-        return np.asarray(np.maximum(self.theta, self.tau + self.by_group(self.caps * over)))
+    def threshold(self, step: float = 0.0) -> Array:
+        scores, tau = self.scores, self.tau
+        if step:
+            scores, tau = scores + step * self._dscores, tau + step * self._dborder[:, 1]
+        return np.asarray(tau + self.by_group(self.caps * np.maximum(scores - tau[self.groups], 0)))
 
     def useful(self) -> Array:
         # The caps must sum to more than one whatever leaves: all stay.

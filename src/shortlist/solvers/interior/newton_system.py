@@ -64,11 +64,14 @@ class NewtonSystem(ABC):
     ----------
     dense : bool
         Whether the negatives are wanted as a dense array.
+    leaps : bool
+        Whether one direction at full length pays better than a predictor and a corrector, each as dear as the other.
     forcing : float
         Relative residual to which an iterative form solves; the method lowers it when its steps turn out short.
     """
 
     dense = False
+    leaps = False
     rows: Any
     D_pos: Array
 

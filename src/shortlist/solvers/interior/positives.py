@@ -14,7 +14,7 @@ and both complementarities are relaxed to alpha p = omega mu, (u - alpha) xi = o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,7 @@ class PositiveBlock(ABC):
 
     z: Array
     count: float = 0.0  # sum of the weights of the barrier's terms
+    leaps: ClassVar[bool] = False  # whether a full step leaves a valid state
 
     @abstractmethod
     def curvature(self) -> Array:
@@ -80,12 +81,14 @@ class PositiveBlock(ABC):
         """Move."""
 
     @abstractmethod
-    def alpha(self) -> Array:
-        """Multipliers inside the domain of the dual."""
+    def alpha(self, step: float = 0.0) -> Array:
+        """Multipliers inside the domain of the dual, after a step of both kinds."""
 
 
 class SmoothBlock(PositiveBlock):
     """A differentiable surrogate."""
+
+    leaps = True
 
     def __init__(self, surrogate: Surrogate, u: Array, z: Array) -> None:
         self.surrogate, self.u, self.z = surrogate, u, z
@@ -111,8 +114,9 @@ class SmoothBlock(PositiveBlock):
     def advance(self, primal_step: float, dual_step: float) -> None:
         self.z = self.z + primal_step * self._dz
 
-    def alpha(self) -> Array:
-        return self.u * self.surrogate.derivative(self.z)
+    def alpha(self, step: float = 0.0) -> Array:
+        z = self.z + step * self._dz if step else self.z
+        return self.u * self.surrogate.derivative(z)
 
 
 class HingeBlock(PositiveBlock):
@@ -163,8 +167,8 @@ class HingeBlock(PositiveBlock):
         self.xi = self.xi + primal_step * self._dxi
         self.p = self.p + primal_step * self._dp
 
-    def alpha(self) -> Array:
-        return np.minimum(self._alpha, self.u)
+    def alpha(self, step: float = 0.0) -> Array:
+        return np.clip(self._alpha + step * self._da, 0.0, self.u)
 
 
 def positive_block(surrogate: Surrogate, u: Array, omega: Array, z: Array, mu: float) -> PositiveBlock:
