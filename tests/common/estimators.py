@@ -11,6 +11,9 @@ from shortlist import (
     AATP,
     ExactRanker,
     InfinitePush,
+    LSRRank,
+    MLSRRank,
+    MPRank,
     PatMat,
     Reranker,
     SparseInfinitePush,
@@ -44,6 +47,14 @@ RERANKERS = [
     Reranker(TopPush(), ExactRanker(**LIMITS), top=0.5, add_score=True),
 ]
 ALL = TOP + EXACT + RERANKERS
+# The score of a regressor is on the scale of y: they have hostile inputs and neighbours of their own.
+REGRESSORS = [
+    MPRank(),
+    MPRank(C=100.0, kernel="rbf"),
+    MPRank(solver="iterative"),
+    LSRRank(),
+    MLSRRank(),
+]
 # scikit-learn expects a column of scores a class of a classifier for several.
 CHECKED = [estimator for estimator in ALL if estimator.get_params().get("pairs") is None]
 # One of each kind.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.common.estimators import CHECKED
+from tests.common.estimators import CHECKED, REGRESSORS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::shortlist.exceptions.DegenerateOptimumWarning"),
@@ -18,6 +18,6 @@ pytestmark = [
 ]
 
 
-@parametrize_with_checks(CHECKED)
+@parametrize_with_checks([*CHECKED, *REGRESSORS])
 def test_check(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -61,9 +61,10 @@ class PairProblem:
             u = 2 * sums[groups] * a / (sums @ sums)
             totals = np.bincount(groups, weights=u)
         shell = cls(np.empty((m, 0)), u, groups, np.where(totals > 0, totals, 1.0))
-        # Twice: the first mean may round, the second then is that rounding. A constant target becomes 0 itself.
-        first = y - (y[:1] if groups is None else y[np.unique(groups, return_index=True)[1]][groups])
-        return cls(shell.centre(first), u, groups, shell.totals)
+        # Any row's target is taken off before the mean, which may round: so a constant target becomes 0 itself.
+        origin = np.zeros((len(totals), y.shape[1]))
+        origin[slice(None) if groups is None else groups] = y[:1] if groups is None else y
+        return cls(shell.centre(y - shell.spread(origin)), u, groups, shell.totals)
 
     @property
     def is_uniform(self) -> bool:
