@@ -29,8 +29,9 @@ ALLOWED: dict[str, set[str]] = {
     "features": MATHEMATICS,
     "estimators": {"solvers", "features"} | MATHEMATICS,
     "selection": {"solvers", "features", "estimators", "metrics"} | MATHEMATICS,
-    "certification": {"solvers.solution"},
-    "persist": {"solvers", "features", "estimators", "certification"} | MATHEMATICS,
+    "certification": {"solvers.solution", "certification_pairs"},
+    "certification_pairs": {"solvers.solution"},
+    "persist": {"solvers", "features", "estimators", "certification", "certification_pairs"} | MATHEMATICS,
     "comparison": {"estimators", "metrics", "selection"} | FOUNDATION,
     "plotting": {"estimators", "metrics", "selection", "comparison"} | FOUNDATION,
 }

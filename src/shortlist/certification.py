@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from shortlist.certification_pairs import certify_pairs
 from shortlist.solvers.solution import Certificate
 
 Array = NDArray[Any]
@@ -87,7 +88,7 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
 
     Parameters
     ----------
-    model : fitted estimator of the top family
+    model : fitted estimator of the top family, or of least squares over pairs
     X, y, groups, sample_weight
         Exactly what ``fit`` was given. On other data the gap is large, as it should be.
 
@@ -118,6 +119,8 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
     began = time.perf_counter()
     check_is_fitted(model)
     problem = model.objective_
+    if hasattr(problem, "cost"):
+        return certify_pairs(model, X, y, groups, sample_weight)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     Z = model.feature_map_.transform(X)
     w = np.asarray(model.coef_[0], dtype=np.float64)

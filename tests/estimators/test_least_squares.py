@@ -47,7 +47,7 @@ class TestThePapersProblems:
         scores = model.predict(X) - model.intercept_
         assert np.allclose(scores, K @ alpha, atol=1e-9)
         assert np.allclose(model.dual_coef_[0], alpha, atol=1e-9)
-        assert model.objective_.C == 1 / (2 * lam)
+        assert model.objective_.C == 25.0
 
     @pytest.mark.parametrize(("scales", "v"), [([0.3, 2.0], [1.0, 0.5]), ([0.2, 1.0, 5.0, 20.0], [3.0, 1.0, 2.0, 0.1])])
     def test_mlsrrank_solves_the_block_system(self, scales: Any, v: Any) -> None:
