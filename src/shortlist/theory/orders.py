@@ -76,7 +76,7 @@ def clump_losses(
 
     Examples
     --------
-    The hinge prefers the list, the exponential its reverse, because of 80 positives and 10 negatives 13 apart:
+    The hinge prefers the list; the exponential its reverse, because of 80 positives that lie 10 below 3,000 negatives:
 
     >>> import numpy as np
     >>> from shortlist.theory import clump_losses
