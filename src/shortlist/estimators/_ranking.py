@@ -42,7 +42,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Check, solve, set the fitted attributes; what the user has to be told."""
 
     def _fit_whole(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> Self:
-        """Fit a copy without fitted attributes and become it."""
+        """Fit a copy without fitted attributes and become it; called by ``fit``, whose caller the warnings name."""
         attempt = copy.copy(self)
         for name in [name for name in vars(attempt) if name.endswith("_") and not name.startswith("_")]:
             delattr(attempt, name)
@@ -63,8 +63,6 @@ class RankingClassifier(ClassifierMixin, Ranker):  # type: ignore[misc]
 
     # ``predict`` calls positive only what beats the threshold: few false alarms, at the cost of accuracy.
     _poor_score: ClassVar[bool] = False
-    # Calls between the user's line and the place where warnings are given: they name the user's line.
-    _fit_depth: ClassVar[int] = 2
 
     classes_: Array
 
@@ -100,14 +98,7 @@ class RankingClassifier(ClassifierMixin, Ranker):  # type: ignore[misc]
         -------
         self
         """
-        attempt = copy.copy(self)
-        for name in [name for name in vars(attempt) if name.endswith("_") and not name.startswith("_")]:
-            delattr(attempt, name)
-        complaints = attempt._fit(X, y, groups, sample_weight)
-        self.__dict__ = attempt.__dict__
-        for complaint in complaints:
-            warnings.warn(complaint, stacklevel=self._fit_depth)
-        return self
+        return self._fit_whole(X, y, groups, sample_weight)
 
     def predict(self, X: Any) -> Array:
         """Label of each row: the positive one where the score beats the threshold.

@@ -153,8 +153,6 @@ class ExactRanker(RankingClassifier):
     array([0, 2])
     """
 
-    _fit_depth = 3
-
     def __init__(
         self,
         statistic: Any = "dcg",
@@ -216,7 +214,7 @@ class ExactRanker(RankingClassifier):
         -------
         self
         """
-        return super().fit(X, y, groups=groups, sample_weight=sample_weight)
+        return self._fit_whole(X, y, groups, sample_weight)
 
     def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> list[Warning]:
         self._check_parameters()
