@@ -6,9 +6,11 @@ import json
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks import _common
 from benchmarks.papers import _protocol, _rerank, _rerank_proofs, infinite_push, rerank, top_push
+from benchmarks.peers import rerank as peers_rerank
 from benchmarks.peers import top as peers
 from benchmarks.scaling import top as scaling
 from shortlist.datasets import DownloadError
@@ -261,3 +263,32 @@ def test_the_papers_sets_as_its_tables_have_them(monkeypatch):
     assert len(_rerank.load_whole("polypharm")[1]) == 6
     assert len(_rerank.load_whole("nhanes")[1]) == 1
     assert _rerank.load_set("gaussians")[0].shape == (1250, 2)
+
+
+def test_rerank_over_boosting(capsys, tmp_path):
+    path = tmp_path / "peers.json"
+    found = peers_rerank.main(["--quick", "--threads", "1", "--json", str(path)])["made"]
+    assert list(found) == ["boosting alone", *(variant.name for variant in peers_rerank.VARIANTS)]
+    assert all(len(figures["dcg"]) == 2 for figures in found.values())
+    assert "rivals" not in found["boosting alone"]
+    assert found["top 100"]["rivals"] == [1.0, 1.0]
+    assert json.loads(path.read_text())["sets"]["made"]["rows"] == 600
+    assert "boosting alone" in capsys.readouterr().out
+
+
+def test_remembered_boosting_is_boosting():
+    X, y = _common.make_noisy(80, 3, share=0.4, seed=1)
+    plain = HistGradientBoostingClassifier(random_state=0).fit(X, y).decision_function(X)
+    for _ in range(2):  # fitted, then remembered
+        np.testing.assert_array_equal(peers_rerank.base().fit(X, y).decision_function(X), plain)
+    other = peers_rerank.base().fit(X[:60], y[:60]).decision_function(X)
+    assert not np.array_equal(other, plain)
+
+
+def test_rare_attacks(monkeypatch):
+    X = np.zeros((3, 2))
+    monkeypatch.setattr(peers_rerank, "load_scaled", lambda name: (X, np.array([1, 1, 0])))
+    monkeypatch.setattr(peers_rerank, "load", lambda name, positive, return_X_y: (X, np.array([0, 1, 0])))
+    assert peers_rerank.load_set("nslkdd")[1].tolist() == [1, 1, 0]
+    assert peers_rerank.load_set("nslkdd_rare")[1].tolist() == [0, 1, 0]
+    assert peers_rerank.dense(sparse.csr_array(np.eye(2))).tolist() == [[1, 0], [0, 1]]
