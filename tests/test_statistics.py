@@ -1,7 +1,11 @@
 """Rank statistics against their double sums."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from shortlist import metrics
 from shortlist.statistics import (
@@ -41,6 +45,26 @@ def test_weights(name):
         weights.at(np.array([5, 2, 8]), lengths),
         [formula(l, n) for l, n in zip((5, 2, 8), lengths, strict=True)],
     )
+
+
+def test_a_cut_beyond_the_list_or_between_two_places():
+    np.testing.assert_array_equal(PartialAUC(top=9).array(4), WilcoxonRankSum().array(4))
+    np.testing.assert_array_equal(DCG(top=4).array(4), DCG().array(4))
+    np.testing.assert_array_equal(PartialAUC(theta=4).array(4), np.zeros(4))
+    np.testing.assert_array_equal(DCG(top=1).array(4), WinnerTakesAll().array(4))
+    np.testing.assert_array_equal(Power(1).array(4), WilcoxonRankSum().array(4))
+    np.testing.assert_array_equal(DCG(top=1.5).array(4) > 0, [False, False, True, True])
+
+
+def test_dcg_is_in_bits():
+    """Three rows, the positives in the places 1 and 3: 1 / log2(2) + 1 / log2(4)."""
+    assert statistic_value([1, 0, 1], [3.0, 2.0, 1.0], DCG()) == pytest.approx(1.5)
+
+
+def test_the_mean_reciprocal_rank_of_one_positive_a_list():
+    places = [1, 4, 2]
+    values = [statistic_value(np.arange(5) == p - 1, -np.arange(5.0), "reciprocal_rank") for p in places]
+    assert np.mean(values) == pytest.approx(np.mean([1 / p for p in places]))
 
 
 def test_names_and_arrays():
@@ -124,6 +148,107 @@ def test_the_metric_is_the_statistic(name, ranks, margin):
         values.append(statistic_value(y[of] == 1, s[of], weights, **options))
     found = metrics.rank_statistic(y, s, weights, groups=groups, sample_weight=w, **options)
     assert found == pytest.approx(np.mean(values))
+
+
+class TestFigure2:
+    """Rudin and Wang, section 2.6."""
+
+    positive = np.array([1, 1, 0, 0, 0, 1, 1, 0, 1], dtype=bool)
+    scores = np.array([6.2, 6.2, 5.8, 4.6, 3.1, 3.1, 2.3, 1.7, 1.7])
+
+    def test_the_ranks(self):
+        assert subranks(self.scores).tolist() == [7, 7, 6, 5, 3, 3, 2, 0, 0]
+        assert resolved_ranks(self.positive, self.scores).tolist() == [8, 7, 6, 5, 4, 3, 2, 1, 0]
+
+    @pytest.mark.parametrize("name", FAMILIES)
+    def test_the_statistics_that_they_give(self, name):
+        weights, formula = FAMILIES[name]
+        for ranks, own in (("subrank", [7, 7, 3, 2, 0]), ("resolved", [8, 7, 3, 2, 0])):
+            expected = sum(formula(1 + r, 9) for r in own)
+            assert statistic_value(self.positive, self.scores, weights, ranks=ranks) == pytest.approx(expected)
+
+    def test_ties_counted_as_won_would_make_a_constant_score_the_best(self):
+        """Section 2.6: the rank of Clemencon and Vayatis, and why it is not used."""
+
+        def counted(scores):
+            return (scores[:, None] >= scores).sum(axis=1)[self.positive].sum()
+
+        assert counted(np.zeros(9)) == 45 > counted(self.scores)
+        assert statistic_value(self.positive, np.zeros(9), "wrs") == 5
+        assert statistic_value(self.positive, self.scores, "wrs") == 24
+
+
+class TestTheorem1:
+    """Statistics and convex stand-ins that prefer one list or its reverse.
+
+    10 negatives near 3, 3,000 positives near 1, 3,000 negatives near 0, 80 positives near -10; and upside down.
+    """
+
+    labels = np.repeat([0, 1, 0, 1], [10, 3000, 3000, 80])
+    # Spread a little, so that there are no ties.
+    x = np.repeat([3.0, 1.0, 0.0, -10.0], [10, 3000, 3000, 80]) + np.linspace(0.05, -0.05, 6090)
+
+    def preferred(self, weights):
+        first, second = (statistic_value(self.labels == 1, s, weights) for s in (self.x, -self.x))
+        assert first != second
+        return 1 if first > second else 2
+
+    def test_what_prefers_which(self):
+        long, short = ["wrs", PartialAUC(top=100), "dcg", "reciprocal_rank"], [DCG(top=100), PartialAUC(top=10)]
+        assert [self.preferred(weights) for weights in long] == [1] * 4
+        assert [self.preferred(weights) for weights in short] == [2] * 2
+
+    def test_the_convex_stand_ins_disagree_too(self):
+        positives, negatives = np.array([1.0, -10.0]), np.array([3.0, 0.0])
+        gaps, times = positives[:, None] - negatives, np.outer([3000, 80], [10, 3000])
+        hinge = [(times * np.maximum(0, 1 - sign * gaps)).sum() for sign in (1, -1)]
+        exponential = [(times * np.exp(-sign * gaps)).sum() for sign in (1, -1)]
+        assert hinge[0] < hinge[1]
+        assert exponential[0] > exponential[1]
+
+    def test_the_wrs_by_hand(self):
+        """Each positive's rank is one more than the rows below it."""
+        first = sum(range(1, 81)) + sum(range(3081, 6081))
+        second = sum(range(6011, 6091)) + sum(range(11, 3011))
+        assert statistic_value(self.labels == 1, self.x, "wrs") == first
+        assert statistic_value(self.labels == 1, -self.x, "wrs") == second
+
+
+small = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=1, max_size=7)
+
+
+@settings(max_examples=100)
+@given(small)
+def test_resolved_ranks_are_the_worst_order_of_the_ties(rows):
+    s, positive = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    n = len(rows)
+    # Of all ranks 0..n-1 that agree with the scores, those that put the positives lowest.
+    ways = [
+        way for way in permutations(range(n)) if all(way[i] < way[k] for i in range(n) for k in range(n) if s[i] < s[k])
+    ]
+    lowest = min(sum(np.array(way)[positive]) for way in ways)
+    found = resolved_ranks(positive, s)
+    assert tuple(found) in ways
+    assert found[positive].sum() == lowest
+    for weights in (DCG(), Power(2), ReciprocalRank()):
+        values = [weights.at(1 + np.array(way)[positive], n).sum() for way in ways]
+        assert statistic_value(positive, s, weights, ranks="resolved") == pytest.approx(min(values))
+
+
+@settings(max_examples=100)
+@given(small, st.lists(st.integers(0, 5), min_size=7, max_size=7), st.sampled_from([0.0, 1.0, 2.5]))
+def test_any_array_that_does_not_decrease(rows, steps, margin):
+    s, positive = np.array([float(row[0]) for row in rows]), np.array([row[1] for row in rows])
+    n = len(rows)
+    a = np.cumsum(steps)[:n]
+    gap = s[:, None] - s
+    beaten = (gap >= margin if margin else gap > 0).sum(axis=1)
+    assert statistic_value(positive, s, a, margin=margin) == sum(a[beaten[i]] for i in range(n) if positive[i])
+    # No order is better than all positives on top, none worse than a constant score; the scale of scores is free.
+    value = statistic_value(positive, s, a)
+    assert a[0] * positive.sum() == statistic_value(positive, np.zeros(n), a) <= value <= a[n - positive.sum() :].sum()
+    assert statistic_value(positive, 3 * s + 1, a) == value
+    assert statistic_value(positive, s, a, ranks="resolved") >= value
 
 
 def test_integer_and_unsigned_scores():
