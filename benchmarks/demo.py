@@ -25,8 +25,8 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from shortlist import InfinitePush, TauFPL, TopPush, metrics
-from shortlist.datasets import make_top_heavy
+from shortlist import ExactRanker, InfinitePush, Reranker, TauFPL, TopPush, metrics
+from shortlist.datasets import make_gaussians, make_theorem1, make_top_heavy
 
 Array = NDArray[Any]
 
@@ -188,6 +188,7 @@ def main() -> None:
     with threadpool_limits(1):
         for task in tasks():
             leaderboard(task)
+        rerank()
         X, y = load_breast_cancer(return_X_y=True)
         model = TauFPL(C=10.0, tau=0.05).fit(MinMaxScaler().fit_transform(X), y == 0)
     print("A certificate in full (TauFPL on all of breast cancer):")
@@ -206,6 +207,30 @@ def leaderboard(task: Task) -> None:
     for name, results in rows:
         print(line(name, results), flush=True)
     print(f"  {task.remark}\n")
+
+
+def rerank() -> None:
+    """The top of a list ordered again, with a proof."""
+    top, k = 100, 10
+    print(f"The top {top} of logistic regression, ranked again by the best weights there are for the DCG")
+    print(f"  {'':<22} {'train DCG':>17} {f'held-out prec@{k}':>21}   proof")
+    print(f"  {'':<22} {'before':>8} {'after':>8} {'before':>12} {'after':>8}")
+    data = {"Gaussians (2 columns)": make_gaussians, "one column, outliers": make_theorem1}
+    for name, make in data.items():
+        X, y = make(random_state=0)
+        train, test = next(StratifiedShuffleSplit(1, test_size=0.5, random_state=0).split(X, y))
+        scaler = MinMaxScaler().fit(X[train])
+        X, base = scaler.transform(X), LogisticRegression()
+        exact = ExactRanker("dcg", time_limit=5, random_state=0)
+        models = base.fit(X[train], y[train]), Reranker(base, exact, top=top).fit(X[train], y[train])
+        scores = [model.decision_function(X) for model in models]
+        dcg = [metrics.dcg(y[train], s[train]) for s in scores]
+        hits = [metrics.precision_at_k(y[test], s[test], k=k) for s in scores]
+        found = models[1].reranker_.certificate_
+        proof = "none is better" if found.proven else f"none is better by {100 * found.relative_gap:.2g} %"
+        cells = f"{dcg[0]:>8.2f} {dcg[1]:>8.2f} {hits[0]:>12.2f} {hits[1]:>8.2f}"
+        print(f"  {name:<22} {cells}   {proof} ({found.seconds:.1f} s)", flush=True)
+    print("  Where the base is sound little is left to gain; where a few rows mislead it, the top turns over.\n")
 
 
 if __name__ == "__main__":
