@@ -194,9 +194,11 @@ class Climber:
             compiled=self.compiled,
         )  # fmt: skip
         self.n_lines += 1
-        if len(arcs.values) > EVENTS:
-            self._reach *= 0.7
-        elif len(arcs.values) < EVENTS // 2:
+        # Events are about proportional to the angle.
+        share = EVENTS / max(len(arcs.values), 1)
+        if share < 1:
+            self._reach = math.tan(max(share, 0.2) * math.atan(self._reach))
+        elif share > 2:
             self._reach = min(WHOLE, 1.4 * self._reach)
         best = arcs.best()
         if not best:
