@@ -58,11 +58,10 @@ def chart_and_twins(problem: ExactProblem, seed: int = 0, *, ask: bool = True) -
     return form, chart, Twins(form.twin_first, form.twin_second, ask)
 
 
-def random_box(s: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Part of a facet of the cube, of any size."""
-    low, high = np.sort(rng.uniform(-1, 1, size=(2, s)), axis=0)
-    shrink = 10 ** rng.uniform(-3, 0)
-    centre, radius = (low + high) / 2, shrink * (high - low) / 2
+def random_box(s: int, rng: np.random.Generator, *, smallest: float = 0.1) -> tuple[Array, Array]:
+    """Part of a facet of the cube, of all sizes from ``smallest`` of its width on."""
+    radius = smallest ** rng.random() * rng.uniform(0.5, 1.0, size=s)
+    centre = (1 - radius) * rng.uniform(-1, 1, size=s)
     axis = int(rng.integers(s))
     centre[axis], radius[axis] = rng.choice([-1.0, 1.0]), 0.0
     return centre, radius
