@@ -245,3 +245,15 @@ class TestDiscordance:
         high, low = pairs.partners(pairs.order(-y.astype(float)), np.ones(n))
         np.testing.assert_array_equal(high, n - 1 - y)
         np.testing.assert_array_equal(low, y)
+
+
+def test_the_minimum_along_a_line_where_it_has_a_closed_form():
+    y, s, groups, weights = data(9)
+    along = np.random.default_rng(0).normal(size=len(s))
+    for kind in KINDS:
+        risk = risk_of(y, kind, groups, weights, epsilon=0.5)
+        t = risk.minimise_along(s, along, 0.3, 0.1)
+        assert (t is not None) == (kind[:2] == ("mp", 2))
+        if t is not None:
+            around = [0.3 * u + 0.05 * u * u + risk.value(s + u * along) for u in (t - 1e-3, t, t + 1e-3)]
+            assert around[1] < min(around[0], around[2])

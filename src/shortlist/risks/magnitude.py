@@ -1,6 +1,6 @@
 """Costs of pairs that keep the magnitude of preferences: hinge rank, magnitude preserving, and their kin.
 
-For a pair of rows with D = s_j - s_i and Y = y_j - y_i, and n = 1 or 2 (Cortes, Mohri, Rastogi 2007, equations 4 to 7):
+For a pair of rows with D = s_j - s_i and Y = y_j - y_i, and n = 1 or 2 (Cortes, Mohri, Rastogi 2007, (4) to (7)):
 
     hr    0 where D Y >= 0, else |D|^n
     mp    |D - Y|^n
@@ -16,22 +16,22 @@ convex closure of each pair's cost, the largest convex function below it.  With 
 
     n = 1:  u_+                 n = 2:  4 Y u_+ + (u - Y)_+^2,   that is 4 Y u up to u = Y, then (u + Y)^2.
 
-*Proof.*  An affine function a u + b lies below the cost iff a u + b <= 0 for u <= 0 and a u + b <= (u + Y)^n for u > 0.
-The first says a >= 0 and b <= 0.  For b = 0 the largest slope that the second allows is the minimum over v > 0 of
+*Proof.*  An affine function a u + b lies below the cost iff a u + b <= 0 for u <= 0 and a u + b <= (u + Y)^n for
+u > 0.  The first says a >= 0 and b <= 0.  For b = 0 the largest slope that the second allows is the least over v > 0 of
 (v + Y)^n / v: 1 for n = 1 (as v grows), 4 Y for n = 2 (at v = Y).  No b < 0 does better at any u up to Y, nor at any u
-for n = 1, where the slope is at most 1 for every b.  For n = 2 and u > Y the tangent of (u + Y)^2 at u is below the cost,
-its value at 0 being Y^2 - u^2 < 0, and touches it.  The supremum of the affine functions below is the closure.
+for n = 1, where the slope is at most 1 for every b.  For n = 2 and u > Y the tangent of (u + Y)^2 at u is below the
+cost, its value at 0 being Y^2 - u^2 < 0, and touches it.  The supremum of the affine functions below is the closure.
 
 So the closure of order 1 is `hr`.  And like `hr` the closure is 0 at constant scores: **w = 0 minimises both, whatever
 C**, and that is so for the costs as printed.  `one_sided='hinge'` trains `hmp` on (Y - D)_+^n instead, for Y > 0: the
 cost itself wherever a pair is misranked, and a price for a difference that is right in sign but too small.
 
-**Equation (7)** as printed, | (D - Y) - epsilon |^n outside of the tube, lacks the inner absolute value: over both orders
-of a pair it sums to 2 |D - Y| for n = 1, and jumps at the tube's edge.  SVRank's constraints in section 2.4 are the cost
-above.
+**Equation (7)** as printed, | (D - Y) - epsilon |^n outside of the tube, lacks the inner absolute value: over both
+orders of a pair it sums to 2 |D - Y| for n = 1, and jumps at the tube's edge.  SVRank's constraints in section 2.4 are
+the cost above.
 
-The one-sided costs are sums over discordant pairs: with z = s for `hr`, z = s + y for the closure's second term (u - Y =
-z_i - z_j) and z = s - y for the hinge (Y - D = z_i - z_j).
+The one-sided costs are sums over discordant pairs: with z = s for `hr`, z = s + y for the closure's second term
+(u - Y = z_i - z_j) and z = s - y for the hinge (Y - D = z_i - z_j).
 """
 
 from __future__ import annotations
@@ -202,6 +202,15 @@ class MagnitudeRisk:
             return out
 
         return product
+
+    def minimise_along(self, scores: Array, along: Array, linear: float, quadratic: float) -> float | None:
+        """The t with the least ``linear t + quadratic t^2 / 2 + risk(scores + t along)``, if in closed form."""
+        if self.order == 1 or self.cost not in ("mp", "svr") or self.epsilon > 0:
+            return None
+        _, slope = self.value_and_subgradient(scores)
+        # The gradient is linear: its change along the way is the curvature times the way.
+        _, there = self.value_and_subgradient(scores + along)
+        return -(linear + float(slope @ along)) / (quadratic + float((there - slope) @ along))
 
     def _two_sided(self, r: Array) -> tuple[float, Array]:
         """Half the sum over ordered pairs of (|r_j - r_i| - epsilon)_+^n, and its gradient."""
