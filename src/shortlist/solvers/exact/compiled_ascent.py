@@ -72,7 +72,7 @@ def _functions() -> tuple[Any, Any, Any]:
     return compiler(_pieces), compiler(_gather), compiler(_sweep)
 
 
-def _pieces(a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _pieces(a, b):  # type: ignore[no-untyped-def]
     d = len(a)
     breaks, base, slope = np.empty(2 * d + 1), np.empty(2 * d), np.empty(2 * d)
     t, n = 0.0, 0
@@ -105,7 +105,7 @@ def _pieces(a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
     return breaks[: n + 1], base[:n], slope[:n]
 
 
-def _crossing(p, rise, breaks, base, slope, margin, rising):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _crossing(p, rise, breaks, base, slope, margin, rising):  # type: ignore[no-untyped-def]
     n = len(base)
     for i in range(n):
         k = i if rising else n - 1 - i
@@ -120,7 +120,7 @@ def _crossing(p, rise, breaks, base, slope, margin, rising):  # type: ignore[no-
 _crossing_compiled: Any = _crossing
 
 
-def _gather(  # type: ignore[no-untyped-def]  # pragma: no cover
+def _gather(  # type: ignore[no-untyped-def]
     rows, start, stop, opponents, weights, scores_a, scores_b, margin,
     size_a, size_b, breaks, base, slope, t, item, amount, won,
 ):
@@ -158,7 +158,7 @@ def _gather(  # type: ignore[no-untyped-def]  # pragma: no cover
     return n
 
 
-def _sweep(  # type: ignore[no-untyped-def]  # pragma: no cover
+def _sweep(  # type: ignore[no-untyped-def]
     scope, start, stop, table, table_start, level_start, n_levels, item, amount, won, order
 ):
     n = len(order)
