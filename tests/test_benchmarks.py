@@ -172,7 +172,9 @@ def test_rerank_paper(capsys, tmp_path):
     assert made["all"].figures["proven"] == [1.0, 1.0]
     assert set(results["table_3"]["made"]) == set(results["table_4"]["made"]) == {"1e-02", "1e-04"}
     stored = json.loads(path.read_text())
-    assert stored["tables_1_2"]["made"]["LR"]["figures"] == made["LR"].figures
+    assert stored["tables_1_2"]["made"]["methods"]["LR"]["figures"] == made["LR"].figures
+    assert stored["table_3"]["made"]["top"] == 20
+    assert rerank.proofs_in({"made": {"LR": made["LR"]}}) == "no search was run"
     assert "natural logarithms" in capsys.readouterr().out
 
 
