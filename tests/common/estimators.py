@@ -21,6 +21,7 @@ from shortlist import (
     TopPush,
     TopPushK,
 )
+from shortlist.selection import MLSRRankCV, MPRankCV
 
 Array = NDArray[Any]
 
@@ -54,6 +55,9 @@ REGRESSORS = [
     MPRank(solver="iterative"),
     LSRRank(),
     MLSRRank(),
+    MPRankCV(),
+    MPRankCV([10.0, 100.0], kernels=[None, "rbf"]),
+    MLSRRankCV(scales=(0.5, 4.0), vs=(1.0,), lams=(0.1, 0.001)),
 ]
 # scikit-learn expects a column of scores a class of a classifier for several.
 CHECKED = [estimator for estimator in ALL if estimator.get_params().get("pairs") is None]

@@ -58,6 +58,26 @@ random_state : int, RandomState, Generator or None, default=None
     Seed of the choice of landmarks; nothing else is random.
 verbose : int, default=0
     Log every so many steps at level INFO to the logger ``shortlist``.""",
+    "chosen": """\
+method : {'leave_one_out', 'leave_pair_out', 'paper'}, default='leave_one_out'
+    What is left out: single rows, or whole groups where fit is given groups; pairs of rows; or pairs by the
+    approximation of the paper on MPRank. Only the first knows weights.
+n_landmarks : int, 'all' or None, default=None
+    Rows that stand for all in a kernel; None is exact up to 2,000 distinct rows.
+tol : float, default=1e-6
+    Relative duality gap that the certificate is held against.
+max_memory : float, default=2e9
+    Bytes that one square matrix may take.
+random_state : int, RandomState, Generator or None, default=None
+    Seed of the choice of landmarks; nothing else is random.
+verbose : int, default=0
+    Log every so many kernels at level INFO to the logger ``shortlist``.""",
+    "chosen_attributes": """\
+best_error_ : float
+    The least hold-out error.
+hold_out_predictions_ : ndarray or None
+    Score of each training row by the fit without it, at the parameters chosen: a fair basis for anything that is
+    learnt from scores. NaN for rows of weight 0; None where pairs are left out.""",
     "random_state": """\
 random_state : int, RandomState, Generator or None, default=None
     Seed of the choice of landmarks; nothing else is random.""",

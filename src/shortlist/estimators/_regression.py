@@ -29,7 +29,15 @@ from shortlist.solvers.solution import Solution
 
 Array = NDArray[Any]
 
-__all__ = ["PairObjective", "RankingRegressor", "RegressionOutcome", "RegressionRows", "regression_rows"]
+__all__ = [
+    "PairObjective",
+    "RankingRegressor",
+    "RegressionOutcome",
+    "RegressionRows",
+    "merged_rows",
+    "regression_rows",
+    "unmerged",
+]
 
 
 @dataclass(frozen=True)
@@ -155,6 +163,30 @@ def _numbers(y: Any) -> Array:
     return target
 
 
+def merged_rows(rows: RegressionRows) -> tuple[Array, RegressionRows, Array]:
+    """Equal rows as one row of their weight, in an order that does not depend on the order they came in.
+
+    Numbers of the rows kept, these rows, and for each given row its place among them (-1 for weight 0).
+    """
+    kept, weights, places = distinct(rows.X, row_keys(rows.y, 1), rows.groups, rows.weights)
+    merged = replace(
+        rows,
+        X=rows.X[kept],
+        y=rows.y[kept],
+        groups=None if rows.groups is None else rows.groups[kept],
+        weights=weights,
+        origin=kept,
+    )
+    return kept, merged, places
+
+
+def unmerged(outcome: RegressionOutcome, rows: RegressionRows, places: Array) -> RegressionOutcome:
+    """The outcome for merged rows with dual variables for the given ones."""
+    dual = np.atleast_2d(outcome.solution.dual)
+    dual = np.stack([spread(one, places, rows.weights) for one in dual])
+    return replace(outcome, solution=replace(outcome.solution, dual=dual))
+
+
 class RankingRegressor(ConvexRanker, RegressorMixin, Ranker):  # type: ignore[misc]
     """A regressor whose score is what matters; a subclass adds parameters and ``_solve``."""
 
@@ -230,20 +262,8 @@ class RankingRegressor(ConvexRanker, RegressorMixin, Ranker):  # type: ignore[mi
         return n_landmarks
 
     def _solve_merged(self, Z: Any, rows: RegressionRows, start: Solution | None) -> RegressionOutcome:
-        """Equal rows as one row of their weight, in an order that does not depend on the order they came in."""
-        kept, weights, places = distinct(rows.X, row_keys(rows.y, 1), rows.groups, rows.weights)
-        merged = replace(
-            rows,
-            X=rows.X[kept],
-            y=rows.y[kept],
-            groups=None if rows.groups is None else rows.groups[kept],
-            weights=weights,
-            origin=kept,
-        )
-        outcome = self._solve(Z[kept], merged, start)
-        dual = np.atleast_2d(outcome.solution.dual)
-        dual = np.stack([spread(one, places, rows.weights) for one in dual])
-        return replace(outcome, solution=replace(outcome.solution, dual=dual))
+        kept, merged, places = merged_rows(rows)
+        return unmerged(self._solve(Z[kept], merged, start), rows, places)
 
     def _keep(self, outcome: RegressionOutcome, rows: RegressionRows, features: FeatureMap, Z: Any) -> None:
         solution = outcome.solution

@@ -10,11 +10,11 @@ from shortlist.estimators._docs import fill_doc
 from shortlist.estimators._regression import PairObjective, RankingRegressor, RegressionOutcome, RegressionRows
 from shortlist.estimators._validation import check_number
 from shortlist.features import FeatureMap, Gaussians, feature_map
-from shortlist.solvers.least_squares import solve_least_squares
+from shortlist.solvers.least_squares import LeastSquares, solve_least_squares
 from shortlist.solvers.pair_problem import PairProblem
 from shortlist.solvers.solution import Solution
 
-__all__ = ["LSRRank", "LeastSquaresRanker", "MLSRRank", "MPRank"]
+__all__ = ["LSRRank", "LeastSquaresRanker", "MLSRRank", "MPRank", "outcome_of"]
 
 
 class LeastSquaresRanker(RankingRegressor):
@@ -44,10 +44,14 @@ class LeastSquaresRanker(RankingRegressor):
         found = solve_least_squares(
             X, problem, C, solver=self.solver, max_memory=float(self.max_memory), start=begin, **stopping
         )
-        # What the problem's targets lack of y is the level of each group.
-        residuals = found.residuals + (rows.y - problem.y)
-        intercept = np.average(residuals, axis=0, weights=rows.weights)
-        return RegressionOutcome(found.solution, PairObjective(C), intercept)
+        return outcome_of(found, problem, rows, C)
+
+
+def outcome_of(found: LeastSquares, problem: PairProblem, rows: RegressionRows, C: float) -> RegressionOutcome:
+    """What the solver found, with the mean residual as intercept."""
+    # What the problem's targets lack of y is the level of each group.
+    residuals = found.residuals + (rows.y - problem.y)
+    return RegressionOutcome(found.solution, PairObjective(C), np.average(residuals, axis=0, weights=rows.weights))
 
 
 @fill_doc
@@ -306,6 +310,8 @@ class MLSRRank(_Regularised):
         self.verbose = verbose
 
     def _feature_map(self) -> FeatureMap:
+        if isinstance(self.kernels, str):
+            raise ValueError(f"kernels must be a list of kernels, got {self.kernels!r}; for one kernel use LSRRank")
         single = self.kernels is None and np.ndim(self.scales) == 0
         terms = [self.scales] if single else list(self.scales if self.kernels is None else self.kernels)
         if not terms:

@@ -45,7 +45,7 @@ from shortlist.solvers.solution import Certificate, Solution
 Array = NDArray[Any]
 Callback = Callable[[int, float, float], None]
 
-__all__ = ["LeastSquares", "choose_side", "memory_error", "solve_least_squares"]
+__all__ = ["LeastSquares", "certified", "choose_side", "memory_error", "solve_least_squares"]
 
 REFINEMENTS = 5
 MAX_STEPS = 2000
@@ -155,11 +155,25 @@ def solve_least_squares(
         n_iter += 1
     if callback is not None:
         callback(n_iter, primal, bound)
+    seconds = time.perf_counter() - began
+    certificate = Certificate.of(primal, bound, tolerance=tol, n_iter=n_iter, n_passes=passes, seconds=seconds)
+    return _packed(Z, problem, W, C, scores, certificate)
+
+
+def certified(Z: Any, problem: PairProblem, W: Array, C: float, *, tol: float, began: float) -> LeastSquares:
+    """Weights (d, T) from elsewhere, with their certificate: one pass."""
+    scores, gradient = scores_and_gradient(Z, problem, W, C)
+    primal, bound = _sides(problem, W, scores, gradient, C)
+    seconds = time.perf_counter() - began
+    certificate = Certificate.of(primal, bound, tolerance=tol, n_iter=1, n_passes=3.0, seconds=seconds)
+    return _packed(Z, problem, W, C, scores, certificate)
+
+
+def _packed(
+    Z: Any, problem: PairProblem, W: Array, C: float, scores: Array, certificate: Certificate
+) -> LeastSquares:
     residuals = problem.y - scores
     dual = 2 * C * problem.u[:, None] * problem.centre(residuals)
-    certificate = Certificate.of(
-        primal, bound, tolerance=tol, n_iter=n_iter, n_passes=passes, seconds=time.perf_counter() - began
-    )
     coef = np.ascontiguousarray(W.T).astype(Z.dtype, copy=False)
     return LeastSquares(Solution(coef, np.empty(0), certificate, np.ascontiguousarray(dual.T)), residuals)
 
