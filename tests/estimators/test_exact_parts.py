@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import logging
+from dataclasses import replace
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -20,8 +21,9 @@ from shortlist.estimators._cuts import best_cuts
 from shortlist.estimators._preferences import class_pairs, given_pairs, weighted
 from shortlist.estimators._ranking import ranked
 from shortlist.estimators._validation import TrainingRows, training_rows
+from shortlist.exceptions import NotProvenWarning
 from shortlist.solvers.exact.outcome import ExactCertificate, ExactSolution, Progress
-from shortlist.solvers.exact.problem import RankProblem
+from shortlist.solvers.exact.problem import PreferenceProblem, RankProblem
 from shortlist.statistics import statistic_value
 
 MODULES = ["exact", "rerank", "_search", "_problems", "_preferences", "_cuts", "_blend", "_responses", "_ranking"]
@@ -319,6 +321,58 @@ def test_the_answer_is_not_worse_than_the_starts() -> None:
     good = ExactSolution(np.array([1.0, 0.0]), certificate(max(values)), ())
     assert _search._at_least(good, problem, starts) is good
     assert _search._at_least(poor, problem, []) is poor
+
+
+class TestPreparation:
+    """What branch and bound would need before it has an answer decides what comes before it, or in its place."""
+
+    limits = _search.Limits(None, 60.0, 20, 0.0, 1e9, None, "tight", 0)
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.arange(60) % 3 == 0
+
+    def problem(self, kind: str) -> Any:
+        if kind == "ranks":
+            return RankProblem.of(self.X, self.y, "dcg", groups=np.arange(60) // 30)
+        return PreferenceProblem(self.X, 1e-4, 0.0, *np.nonzero(self.y[:, None] > self.y), np.ones(800))
+
+    @pytest.mark.parametrize(("kind", "n_pairs"), [("ranks", 400), ("preferences", 800)])
+    def test_memory_and_time(self, kind: str, n_pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        problem = self.problem(kind)
+        seconds, obstacle = _search._preparation(problem, self.limits)
+        assert 0 < seconds < _search.LONG
+        assert obstacle == ""
+        small = replace(self.limits, max_memory=24.0 * n_pairs * 3 - 1)
+        assert f"its {n_pairs} pairs of rows take" in _search._preparation(problem, small)[1]
+        assert _search._preparation(problem, replace(small, max_memory=small.max_memory + 1))[1] == ""
+        # A short limit alone is no obstacle: what is prepared in no time may be begun.
+        assert _search._preparation(problem, replace(self.limits, time_limit=1e-9))[1] == ""
+        monkeypatch.setattr(_search, "A_NUMBER", 1.0)
+        assert "over half of time_limit" in _search._preparation(problem, self.limits)[1]
+        assert _search._preparation(problem, replace(self.limits, time_limit=None))[1] == ""
+
+    def test_with_an_obstacle_there_is_a_climb_alone(self) -> None:
+        model = ExactRanker(max_memory=1000, random_state=0)
+        with pytest.warns(NotProvenWarning, match=r"no proof was begun, for its 800 pairs of rows take .* max_memory"):
+            model.fit(self.X, self.y)
+        twin = ExactRanker(method="ascent", random_state=0).fit(self.X, self.y)
+        assert np.array_equal(model.coef_, twin.coef_)
+        assert model.certificate_.method == "ascent"
+
+    def test_many_pairs_are_climbed_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        notes: list[str] = []
+
+        def hear(progress: Progress) -> None:
+            notes.append(progress.note)
+
+        for long in (1.0, 0.0):
+            monkeypatch.setattr(_search, "LONG", long)
+            notes.clear()
+            model = ExactRanker(max_nodes=1, time_limit=None, random_state=0, callback=hear)
+            with pytest.warns(NotProvenWarning):
+                model.fit(self.X, self.y)
+            assert (f"climb {_search.STARTS}" in notes) == (long == 0.0)
+            assert "search" in notes
+            assert model.certificate_.method == "branch_and_bound"
 
 
 class TestRanked:

@@ -18,7 +18,7 @@ from shortlist.solvers.exact.ascent import solve_ascent
 from shortlist.solvers.exact.branch_and_bound import solve_branch_and_bound
 from shortlist.solvers.exact.mip import solve_mip
 from shortlist.solvers.exact.outcome import Callback, ExactCertificate, ExactSolution, Progress
-from shortlist.solvers.exact.problem import ExactProblem, on_the_cube
+from shortlist.solvers.exact.problem import ExactProblem, PreferenceProblem, RankProblem, on_the_cube
 from shortlist.solvers.exact.programs import BigM
 
 Array = NDArray[Any]
@@ -30,6 +30,9 @@ METHODS = ("auto", "branch_and_bound", "mip", "ascent")
 # Of the time, at most so much goes into a first answer; the proof finds better ones on its way.
 FIRST = 0.1
 STARTS = 20
+# What branch and bound does before it has an answer: seconds for a number of its table of differences (pairs times
+# columns) and for a preference, bytes for a number.  From so many seconds on a climb goes before it.
+A_NUMBER, A_PREFERENCE, BYTES, LONG = 1e-7, 4e-5, 24, 0.3
 
 log = logging.getLogger(__name__)
 
@@ -111,16 +114,40 @@ def search(
 ) -> ExactSolution:
     """An answer by ascent, then, unless ``method`` is 'ascent', a search for a proof from there.
 
-    Branch and bound climbs by itself; a climb before it takes place only where ``n_starts`` asks for it.  However early
-    the search is ended, its answer is not worse than any of ``starts``.
+    Branch and bound climbs by itself; a climb before it takes place only where ``n_starts`` asks for it, or where its
+    pairs are so many that it would come late to an answer.  Where they are too many for the memory or the time allowed,
+    there is a climb alone.  However early the search is ended, its answer is not worse than any of ``starts``.
     """
-    if method in ("auto", "branch_and_bound") and limits.n_starts is None:
+    seconds, obstacle = 0.0, ""
+    if method in ("auto", "branch_and_bound"):
+        seconds, obstacle = _preparation(problem, limits)
+    if obstacle:
+        solution = _in_two_steps(problem, "ascent", limits, starts, report)
+        end = replace(solution.trace[-1], note=f"no proof was begun, for {obstacle}")
+        solution = replace(solution, trace=(*solution.trace[:-1], end))
+    elif method in ("auto", "branch_and_bound") and limits.n_starts is None and seconds < LONG:
         solution = _branch_and_bound(problem, limits, starts, limits.time_limit, report)
     else:
         solution = _in_two_steps(problem, method, limits, starts, report)
     solution = _at_least(solution, problem, starts)
     report.end(solution)
     return solution
+
+
+def _preparation(problem: ExactProblem, limits: Limits) -> tuple[float, str]:
+    """Seconds that branch and bound needs before it begins, roughly, and what forbids it, if anything does."""
+    n_pairs, preferences = 0, 0
+    if isinstance(problem, RankProblem):
+        n_pairs = sum(len(list_.positives) * len(list_.negatives) for list_ in problem.lists)
+    elif isinstance(problem, PreferenceProblem):
+        n_pairs = preferences = len(problem.better)
+    numbers = n_pairs * problem.X.shape[1]
+    seconds, memory = A_NUMBER * numbers + A_PREFERENCE * preferences, float(BYTES * numbers)
+    if memory > limits.max_memory:
+        return seconds, f"its {n_pairs:,} pairs of rows take {memory:.2g} bytes, beyond max_memory"
+    if limits.time_limit is not None and seconds > max(limits.time_limit / 2, LONG):
+        return seconds, f"to prepare its {n_pairs:,} pairs of rows takes about {seconds:.2g} s, over half of time_limit"
+    return seconds, ""
 
 
 def _in_two_steps(

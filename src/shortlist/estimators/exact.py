@@ -78,9 +78,11 @@ class ExactRanker(RankingClassifier):
     gap_tol : float, default=0.0
         Relative gap at which the search may stop.
     n_starts : int or None, default=None
-        Climbs of the ascent: 20 by default; before branch and bound, which climbs on its own, none unless asked for.
+        Climbs of the ascent: 20 by default; before branch and bound, which climbs on its own, none unless asked for or
+        the pairs of rows are many.
     max_memory : float, default=1e9
-        Bytes for the boxes that wait, and for the dense copy of sparse rows.
+        Bytes for the boxes that wait; as many for the pairs of rows, and for the dense copy of sparse rows. Where the
+        pairs take more there is a climb, but no proof.
     n_jobs : int or None, default=None
         Threads of branch and bound, all cores by default (as with -1). The answer does not depend on it.
     big_m : {'printed', 'tight'}, default='tight'
@@ -360,6 +362,8 @@ class ExactRanker(RankingClassifier):
         certificate, note = solution.certificate, solution.trace[-1].note
         if report.stopped:
             return "was stopped"
+        if note.startswith("no proof"):
+            return f"ended ({note})"
         if self.method != "mip" and self.max_nodes is not None and certificate.nodes >= self.max_nodes:
             return f"ended at max_nodes={self.max_nodes}"
         if self.time_limit is not None and certificate.seconds >= self.time_limit:
