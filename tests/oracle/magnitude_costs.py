@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = ["magnitude_optimum"]
 
-ACCURACY = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+ACCURACY = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
 
 
 def magnitude_optimum(

@@ -49,7 +49,7 @@ from shortlist.solvers.threads import blas_threads
 Array = NDArray[Any]
 Callback = Callable[[int, float, float], None]
 
-__all__ = ["BundleRisk", "BundleSolution", "check_problem", "solve_bundle"]
+__all__ = ["BundleRisk", "PlaneSolution", "check_problem", "solve_bundle"]
 
 SHARE_KEPT = 0.7  # a direction that leaves more of the gap than this gives way
 PATIENCE = 30  # steps in which the gap has to shrink by a thousandth
@@ -71,7 +71,7 @@ class BundleRisk(Protocol):
 
 
 @dataclass(frozen=True)
-class BundleSolution(Solution):
+class PlaneSolution(Solution):
     """A solution with the evidence for its bound: the points whose planes carry it.
 
     Attributes
@@ -121,7 +121,7 @@ def solve_bundle(
     max_planes: int = 200,
     start: Solution | Array | None = None,
     callback: Callback | None = None,
-) -> BundleSolution:
+) -> PlaneSolution:
     """Minimise 1/2 ||w||^2 + C risk(X w) to a proven relative gap.
 
     Parameters
@@ -142,7 +142,7 @@ def solve_bundle(
 
     Returns
     -------
-    BundleSolution
+    PlaneSolution
 
     Examples
     --------
@@ -171,7 +171,7 @@ def solve_bundle(
         seconds=time.perf_counter() - began,
     )
     dual, shares, points = bundle.evidence()
-    return BundleSolution(
+    return PlaneSolution(
         coef=bundle.coef,
         thresholds=np.empty(0),
         certificate=certificate,

@@ -1,0 +1,221 @@
+"""Certified minimisation of a smooth risk: truncated Newton.
+
+Problem.  With risk convex and its gradient continuous in the scores,
+
+    minimise over w    P(w) = 1/2 ||w||^2 + C risk(X w).
+
+Bound.  P is 1-strongly convex, so that its gradient alone proves how far it can be from the optimum:
+
+    min P >= P(w) - 1/2 ||grad P(w)||^2,       grad P(w) = w + C X' risk'(X w).
+
+**Stop** when that gap is at most tol P(w); the best bound so far counts.
+
+Method.  Each step solves (I + C X' H X) p = -grad by conjugate gradients, where H is the (generalised) Hessian of the
+risk at the scores, until the residual is a hundredth of the gradient or half of what the tolerance allows, and searches
+the segment along p (``bundle_search``).  The costs of order 2 are piecewise quadratic, their Hessian is constant in
+pieces: a handful of steps.
+
+Cost.  Two passes over X a conjugate gradient, and a product with H, which for pairs is O(m) or O(m log m) once the
+scores are sorted; beside that one pass and one or two evaluations of the risk a step.  The bundle asks for fewer passes
+and for more evaluations, each with a sort: on 20,000 dense rows of 50 columns Newton takes a third of its time.
+
+References
+----------
+Lin, Weng, Keerthi (2008), truncated Newton for large linear models; Lee and Lin (2014), the same for pairs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shortlist.solvers.bundle import PlaneSolution, check_problem
+from shortlist.solvers.bundle_search import search_segment
+from shortlist.solvers.rows import product, transposed_product
+from shortlist.solvers.solution import Certificate, Solution
+from shortlist.solvers.threads import blas_threads
+
+Array = NDArray[Any]
+Callback = Callable[[int, float, float], None]
+
+__all__ = ["SmoothRisk", "solve_newton"]
+
+RESIDUAL = (1e-2, 0.3)  # least and largest share of the gradient that conjugate gradients leave
+MOST_PRODUCTS = 500  # of the Hessian in a step
+
+
+class SmoothRisk(Protocol):
+    """What Newton's method needs of a risk: convex, a value and a gradient anywhere, a Hessian's products.
+
+    ``smooth = False`` says that a risk has kinks after all; ``nonnegative = True`` that it is never below 0.
+    """
+
+    n_rows: int
+
+    def value_and_subgradient(self, scores: Array) -> tuple[float, Array]: ...
+
+    def hessian(self, scores: Array) -> Callable[[Array], Array]: ...
+
+
+def solve_newton(
+    X: Any,
+    risk: SmoothRisk,
+    C: float,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+    start: Solution | Array | None = None,
+    callback: Callback | None = None,
+) -> PlaneSolution:
+    """Minimise 1/2 ||w||^2 + C risk(X w) to a proven relative gap.
+
+    Parameters
+    ----------
+    X : (n_rows, d) array or CSR matrix, float32 or float64
+    risk : SmoothRisk
+    C : float
+    tol : float
+        Relative gap to reach.
+    max_iter : int
+        Most Newton steps.
+    start : Solution or (d,) array, optional
+        Where to begin; used where it beats w = 0.
+    callback : callable, optional
+        Called once a step with the number of steps, the objective and the bound.
+
+    Returns
+    -------
+    PlaneSolution
+        The one point is that of the best bound.
+
+    Examples
+    --------
+    >>> from shortlist.risks.magnitude import MagnitudeRisk
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> risk = MagnitudeRisk.from_labels(np.array([0.0, 2.0, 6.0]), "mp", order=2)
+    >>> solution = solve_newton(X, risk, C=100.0)
+    >>> solution.coef.round(2), solution.certificate.converged
+    (array([2.]), True)
+    """
+    check_problem("solve_newton", X, risk, C, tol, max_iter, ("value_and_subgradient", "hessian"))
+    if not getattr(risk, "smooth", True):
+        raise ValueError(f"solve_newton needs a smooth risk, this {type(risk).__name__} has kinks: use solve_bundle")
+    began = time.perf_counter()
+    with blas_threads(X.shape[1]):
+        newton = _Newton(X, risk, float(C), float(tol))
+        newton.begin(start.coef if isinstance(start, Solution) else start)
+        newton.run(max_iter, callback)
+        coef = newton.w.astype(X.dtype)
+        newton.begin_at(coef.astype(np.float64))
+    certificate = Certificate.of(
+        newton.value,
+        newton.bound,
+        tolerance=tol,
+        n_iter=newton.n_steps,
+        n_passes=newton.passes,
+        seconds=time.perf_counter() - began,
+    )
+    points = newton.points
+    return PlaneSolution(
+        coef=coef,
+        thresholds=np.empty(0),
+        certificate=certificate,
+        dual=-newton.C * newton.bound_gradient,
+        points=np.array(points).reshape(len(points), X.shape[1]),
+        point_weights=np.ones(len(points)),
+    )
+
+
+class _Newton:
+    """The state of the method at its present w."""
+
+    def __init__(self, X: Any, risk: SmoothRisk, C: float, tol: float) -> None:
+        self.X, self.risk, self.C, self.tol = X, risk, C, tol
+        self.n_steps, self.passes = 0, 0.0
+        self.points: list[Array] = []
+        self.bound = 0.0 if getattr(risk, "nonnegative", False) else -np.inf
+        self.bound_gradient = np.zeros(X.shape[0])
+
+    def begin(self, start: Array | None) -> None:
+        n_rows, d = self.X.shape
+        self.w, self.scores = np.zeros(d), np.zeros(n_rows)
+        risk, slope = self.risk.value_and_subgradient(self.scores)
+        self.value = self.C * risk
+        if start is not None:
+            start = np.asarray(start, dtype=np.float64)
+            if start.shape != (d,) or not np.isfinite(start).all():
+                raise ValueError(f"start must hold {d} finite numbers, got the shape {start.shape}")
+            at_zero = self.value
+            self.begin_at(start)
+            if self.value < at_zero:
+                return
+            self.w, self.scores, self.value = np.zeros(d), np.zeros(n_rows), at_zero
+        self._linearise(slope)
+
+    def begin_at(self, w: Array) -> None:
+        """The objective, its gradient and its bound at some coefficients."""
+        self.w, self.scores = w, self._forward(w)
+        risk, slope = self.risk.value_and_subgradient(self.scores)
+        self.value = 0.5 * float(w @ w) + self.C * risk
+        self._linearise(slope)
+
+    def run(self, max_iter: int, callback: Callback | None) -> None:
+        while self.n_steps < max_iter and self.value - self.bound > 0.98 * self.tol * abs(self.value):
+            way, along = self._direction()
+            found = search_segment(
+                self.risk.value_and_subgradient,
+                self.C,
+                self.scores,
+                along,
+                value=self.value,
+                slope=float(self.gradient @ way),
+                quadratic=(float(self.w @ self.w), float(self.w @ way), float(way @ way)),
+            )
+            best = found.best
+            if best is None or not best.value < self.value:
+                return
+            self.w, self.scores = self.w + best.t * way, self.scores + best.t * along
+            self.value = best.value
+            self._linearise(best.subgradient)
+            self.n_steps += 1
+            if callback is not None:
+                callback(self.n_steps, self.value, self.bound)
+
+    def _direction(self) -> tuple[Array, Array]:
+        """Newton's step by conjugate gradients, and its scores."""
+        curvature = self.risk.hessian(self.scores)
+        length = float(np.linalg.norm(self.gradient))
+        wanted = 0.5 * np.sqrt(2 * self.tol * abs(self.value)) / length
+        stop = min(max(wanted, RESIDUAL[0]), RESIDUAL[1]) * length
+        way, along = np.zeros(len(self.w)), np.zeros(len(self.scores))
+        residual = -self.gradient
+        p, square = residual, float(residual @ residual)
+        for _ in range(MOST_PRODUCTS):
+            scores = self._forward(p)
+            curved = p + self.C * self._back(curvature(scores))
+            step = square / float(p @ curved)
+            way, along, residual = way + step * p, along + step * scores, residual - step * curved
+            rest = float(residual @ residual)
+            if rest <= stop**2:
+                break
+            p, square = residual + (rest / square) * p, rest
+        return way, along
+
+    def _linearise(self, slope: Array) -> None:
+        """The gradient at w, and the bound that it proves."""
+        self.gradient = self.w + self.C * self._back(slope)
+        bound = self.value - 0.5 * float(self.gradient @ self.gradient)
+        if bound > self.bound:
+            self.bound, self.points, self.bound_gradient = bound, [self.w], slope
+
+    def _forward(self, w: Array) -> Array:
+        self.passes += 1
+        return product(self.X, w)
+
+    def _back(self, v: Array) -> Array:
+        self.passes += 1
+        return transposed_product(self.X, v)
