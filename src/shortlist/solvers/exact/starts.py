@@ -111,10 +111,15 @@ def _top_push(problem: RankProblem) -> Iterator[tuple[Array, float]]:
         return
     X = problem.X[used]
     X = X - X.mean(axis=0)
+    size = float(np.abs(X).max(initial=0.0))
+    if not 0 < size < np.inf:
+        return
+    # Directions are all that matters here, and the solver is spared numbers such as 1e100.
+    X = X / size
     risk = TopRisk.from_labels(is_positive[used], surrogate("squared_hinge"), Maximum(), groups=groups[used])
     variance = float((X**2).sum() / len(X))
     known = None
-    for C in _TOP_C if variance > 0 else ():
+    for C in _TOP_C:
         known = solve_top(X, risk, C / variance, tol=1e-3, max_iter=60, start=known)
         scores = X @ known.coef
         above = scores[risk.positives] > risk.thresholds(scores)[risk.positive_groups]
