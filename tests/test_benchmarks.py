@@ -13,7 +13,7 @@ from benchmarks.papers import _protocol, _rerank, _rerank_proofs, infinite_push,
 from benchmarks.peers import rerank as peers_rerank
 from benchmarks.peers import top as peers
 from benchmarks.scaling import top as scaling
-from shortlist.datasets import DownloadError
+from shortlist.datasets import DownloadError, make_gaussians
 
 
 @pytest.mark.parametrize("module", [_common, _rerank, scaling])
@@ -264,7 +264,13 @@ def test_the_papers_sets_as_its_tables_have_them(monkeypatch):
     assert (chosen // 3).tolist() == [0, 1]  # a year of each subject
     assert len(_rerank.load_whole("polypharm")[1]) == 6
     assert len(_rerank.load_whole("nhanes")[1]) == 1
-    assert _rerank.load_set("gaussians")[0].shape == (1250, 2)
+    assert _rerank.load_set("gaussians")[0].shape == _rerank.load_whole("gaussians")[0].shape == (1250, 2)
+
+
+def test_the_gaussians_of_the_tables_have_two_strays():
+    strays = [int((make_gaussians(random_state=seed)[0][:, 0] > 5).sum()) for seed in range(_rerank.TWO_STRAYS + 1)]
+    assert strays[-1] == 2
+    assert 2 not in strays[:-1]
 
 
 def test_rerank_over_boosting(capsys, tmp_path):

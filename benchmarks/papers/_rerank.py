@@ -3,7 +3,8 @@
 Sets are in [0, 1] feature by feature.  ``SETS`` are those of the paper that can be had; ROC Flexibility cannot.  Of
 NHANES and polypharmacy the paper has fewer rows and does not say which: here 600 rows of NHANES drawn once, without
 weight, height and body mass index, which determine its label (with them logistic regression makes no mistake, and the
-paper's does), and a random year of each subject of polypharmacy.
+paper's does), and a random year of each subject of polypharmacy.  The Gaussians are a sample with two of the ten stray
+negatives, the number to be expected; the proofs are measured on the sample of seed 0, which has none and takes longer.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ __all__ = [
 # The paper's DCG figures fit the natural logarithm: log2 figures over this.
 LOG2 = math.log(2.0)
 
+# The smallest seed whose sample of the Gaussians has two stray negatives.
+TWO_STRAYS = 6
+
 # The rows that are ranked again; None are all of the training part.
 SETS: dict[str, tuple[int | None, ...]] = {
     "haberman": (50, 100, None),
@@ -59,7 +63,7 @@ def load_set(name: str) -> tuple[Array, Array]:
     if name == "made":
         return make_noisy(120, 2, share=0.3, seed=0)
     if name == "gaussians":
-        X, y = make_gaussians(random_state=0)
+        X, y = make_gaussians(random_state=TWO_STRAYS)
         return unit_range(X), y
     load_scaled(name)  # says what to do where the set is not at hand
     if name == "nhanes":
@@ -80,6 +84,9 @@ def load_whole(name: str) -> tuple[Array, Array]:
     if name == "polypharm":
         bunch = load_polypharm(complete=True)
         return unit_range(bunch.data), bunch.target
+    if name == "gaussians":
+        X, y = make_gaussians(random_state=0)
+        return unit_range(X), y
     return load_scaled(name) if name == "nhanes" else load_set(name)
 
 
