@@ -4,7 +4,7 @@ Sets are in [0, 1] feature by feature.  ``SETS`` are those of the paper that can
 NHANES and polypharmacy the paper has fewer rows and does not say which: here 600 rows of NHANES drawn once, without
 weight, height and body mass index, which determine its label (with them logistic regression makes no mistake, and the
 paper's does), and a random year of each subject of polypharmacy.  The Gaussians are a sample with two of the ten stray
-negatives, the number to be expected; the proofs are measured on the sample of seed 0, which has none and takes longer.
+negatives, the number to be expected; the proofs are measured on the sample of seed 0, which has none.
 """
 
 from __future__ import annotations
