@@ -206,7 +206,8 @@ class _Run:
             # A vertex may owe its value to rounding: of two that are as good, the one with room to spare.
             self.offer(_widest_gap(self.program, x, self._weights(x)), rather=True)
         self.nodes = max(self.nodes, int(info.mip_node_count))
-        if highs.getModelStatus() != highspy.HighsModelStatus.kInfeasible:
+        # Before HiGHS has run its dual bound reads 0, which is none.
+        if info.valid and highs.getModelStatus() != highspy.HighsModelStatus.kInfeasible:
             self.proves(float(info.mip_dual_bound))
         problem, bound = self.program.problem, self.bound
         if bound - self.value <= 2 * TOLERANCE * max(1.0, abs(self.value)):
