@@ -140,6 +140,19 @@ class TestAnyModel:
         assert model.__sklearn_tags__().input_tags.allow_nan
         assert not Reranker(boosting, exact()).__sklearn_tags__().input_tags.allow_nan
 
+    def test_a_search_as_a_base_and_as_the_second(self) -> None:
+        base = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2)
+        second = GridSearchCV(exact(), {"l0": [0.0, 0.2]}, cv=2, scoring="roc_auc")
+        model = Reranker(base, second, top=40).fit(X, LABELS)
+        below, above = model.base_.decision_function(NEW), model.reranker_.decision_function(NEW)
+        assert_joined(model, NEW, below, above, model.cut_)
+
+    @pytest.mark.parametrize("name", ["base", "reranker"])
+    def test_what_gives_no_score_is_refused(self, name: str) -> None:
+        parts = {"base": LogisticRegression(), "reranker": exact(), name: MinMaxScaler()}
+        with pytest.raises(TypeError, match=rf"{name} must have one of decision_function.* MinMaxScaler\(\) has none"):
+            Reranker(**parts).fit(X, y)
+
     def test_a_base_of_other_labels_is_refused(self) -> None:
         base = FrozenEstimator(LogisticRegression().fit(X, y))
         with pytest.raises(ValueError, match=r"the base knows the labels .*0.*1.* but y holds .*'no'.*'yes'"):

@@ -13,7 +13,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 Array = NDArray[Any]
 
-__all__ = ["fit_arguments", "scores_of"]
+__all__ = ["RESPONSES", "fit_arguments", "scores_of"]
+
+# What a score may come from, the first that there is.
+RESPONSES = ("decision_function", "predict_proba", "predict")
 
 
 def fit_arguments(model: Any, groups: Array | None, weights: Array | None) -> dict[str, Any]:

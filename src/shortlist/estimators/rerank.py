@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shortlist.estimators._blend import Blend, cut_at
 from shortlist.estimators._ranking import RankingClassifier, ranked
-from shortlist.estimators._responses import fit_arguments, scores_of
+from shortlist.estimators._responses import RESPONSES, fit_arguments, scores_of
 from shortlist.estimators._validation import check_count, check_flag, class_labels, encode_groups, row_weights
 from shortlist.estimators.exact import ExactRanker
 from shortlist.exceptions import NothingToRerankWarning
@@ -177,6 +177,8 @@ class Reranker(RankingClassifier):
         for name, model in (("base", self.base), ("reranker", self.reranker)):
             if not hasattr(model, "fit") and not (name == "reranker" and model is None):
                 raise TypeError(f"{name} must be an estimator with a method fit, got {model!r}")
+            if model is not None and not any(hasattr(model, method) for method in RESPONSES):
+                raise TypeError(f"{name} must have one of {', '.join(RESPONSES)}, but {model!r} has none of them")
         if isinstance(self.top, numbers.Integral) or not isinstance(self.top, numbers.Real):
             check_count("top", self.top)
         elif not 0 < float(self.top) <= 1:
