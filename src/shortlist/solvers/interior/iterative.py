@@ -163,6 +163,9 @@ class RowConjugateGradients(RowForm):
 class ColumnConjugateGradients(RowForm):
     """Matrix-free; the border is eliminated inside the product."""
 
+    leaps = True
+    lag = 0.1
+
     def update(self, D_pos: Array, D_neg: Array) -> None:
         self.D_pos, self._D = D_pos, np.concatenate([D_pos, D_neg])
         self._N = self.coupling_matrix()

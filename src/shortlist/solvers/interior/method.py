@@ -214,7 +214,7 @@ class InteriorPoint:
         mu, count = self.mu(), max(positive.count + block.count, 1e-300)
         least = min(enough / count, mu)
         if self.system.leaps and positive.leaps and block.leaps:
-            target = max(LEAP_TARGET * mu, least)
+            target = max(LEAP_TARGET * mu, least, min(mu, self.system.lag * self._gap / count))
             self._direction(target, corrected=False)
             if self._leap():
                 return

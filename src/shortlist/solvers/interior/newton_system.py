@@ -66,12 +66,16 @@ class NewtonSystem(ABC):
         Whether the negatives are wanted as a dense array.
     leaps : bool
         Whether one direction at full length pays better than a predictor and a corrector, each as dear as the other.
+    lag : float
+        Share of the gap below which leaps do not press the complementarity: a small one makes the system hard to solve
+        by products, and is of no use before the residuals are as small.
     forcing : float
         Relative residual to which an iterative form solves; the method lowers it when its steps turn out short.
     """
 
     dense = False
     leaps = False
+    lag = 0.0
     rows: Any
     D_pos: Array
 
