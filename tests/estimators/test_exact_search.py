@@ -217,6 +217,7 @@ class TestKeyboard:
     """Ctrl-C ends a search, which keeps its answer and an honest bound."""
 
     def test_in_branch_and_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("shortlist.solvers.exact.branch_and_bound.QUIET", 0.0)
         settle, calls = _Search._settle, []
 
         def interrupted(search: _Search, limit: float) -> None:
@@ -226,7 +227,7 @@ class TestKeyboard:
                 signal.raise_signal(signal.SIGINT)
 
         monkeypatch.setattr(_Search, "_settle", interrupted)
-        with pytest.warns(NotProvenWarning, match="ExactRanker ended with the value"):
+        with pytest.warns(NotProvenWarning, match="ExactRanker was stopped with the value"):
             model = ExactRanker(random_state=0).fit(X, y)
         assert len(calls) == 2
         assert PROBLEM.floor < model.certificate_.value < model.certificate_.bound

@@ -121,14 +121,15 @@ def search(
     seconds, obstacle = 0.0, ""
     if method in ("auto", "branch_and_bound"):
         seconds, obstacle = _preparation(problem, limits)
-    if obstacle:
-        solution = _in_two_steps(problem, "ascent", limits, starts, report)
-        end = replace(solution.trace[-1], note=f"no proof was begun, for {obstacle}")
-        solution = replace(solution, trace=(*solution.trace[:-1], end))
-    elif method in ("auto", "branch_and_bound") and limits.n_starts is None and seconds < LONG:
-        solution = _branch_and_bound(problem, limits, starts, limits.time_limit, report)
-    else:
-        solution = _in_two_steps(problem, method, limits, starts, report)
+    with _keyboard_stops(report):
+        if obstacle:
+            solution = _in_two_steps(problem, "ascent", limits, starts, report)
+            end = replace(solution.trace[-1], note=f"no proof was begun, for {obstacle}")
+            solution = replace(solution, trace=(*solution.trace[:-1], end))
+        elif method in ("auto", "branch_and_bound") and limits.n_starts is None and seconds < LONG:
+            solution = _branch_and_bound(problem, limits, starts, limits.time_limit, report)
+        else:
+            solution = _in_two_steps(problem, method, limits, starts, report)
     solution = _at_least(solution, problem, starts)
     report.end(solution)
     return solution
@@ -157,15 +158,14 @@ def _in_two_steps(
     prove = method != "ascent"
     began = time.perf_counter()
     share = FIRST if prove else 1.0
-    with _keyboard_stops(report):
-        first = solve_ascent(
-            problem,
-            n_starts=limits.n_starts or STARTS,
-            time_limit=None if limits.time_limit is None else share * limits.time_limit,
-            random_state=limits.seed,
-            start=starts,
-            callback=report,
-        )
+    first = solve_ascent(
+        problem,
+        n_starts=limits.n_starts or STARTS,
+        time_limit=None if limits.time_limit is None else share * limits.time_limit,
+        random_state=limits.seed,
+        start=starts,
+        callback=report,
+    )
     if not prove or report.stopped or first.certificate.relative_gap <= limits.gap_tol:
         return first
     spent = time.perf_counter() - began
@@ -252,7 +252,10 @@ def _at_least(solution: ExactSolution, problem: ExactProblem, starts: Sequence[A
 
 @contextmanager
 def _keyboard_stops(report: Reporter) -> Iterator[None]:
-    """While an ascent runs, Ctrl-C ends it after the climb it is at; once more, and it breaks off."""
+    """Ctrl-C asks for the end, as a callback may; once more, and it interrupts as ever.
+
+    Raised at once it would cost an ascent its answer, or come out of compiled code as another error.
+    """
     before = signal.getsignal(signal.SIGINT)
     # Only the main thread hears it; and what ignores it, or was set from outside Python, is left alone.
     if threading.current_thread() is not threading.main_thread() or not callable(before):
