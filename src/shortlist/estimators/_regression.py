@@ -52,12 +52,15 @@ class PairObjective:
         and 'hmp' count misranked pairs only, by |s_i - s_j| and |r_i - r_j|.
     order : {1, 2}
     epsilon : float
+    one_sided : {'closure', 'hinge'}
+        Convex form of 'hmp'.
     """
 
     C: float
     cost: str = "mp"
     order: int = 2
     epsilon: float = 0.0
+    one_sided: str = "closure"
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,12 @@ def regression_rows(
     pairwise: bool = False,
     several: bool = False,
     reset: bool = True,
+    needs_pairs: bool = True,
 ) -> RegressionRows:
-    """Check everything that ``fit`` is given; sets ``n_features_in_`` and ``feature_names_in_``."""
+    """Check everything that ``fit`` is given; sets ``n_features_in_`` and ``feature_names_in_``.
+
+    Without ``reset`` X has to have the columns of an earlier call; ``needs_pairs`` refuses rows that do not compare.
+    """
     form: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "reset": reset}
     X, y = validate_data(estimator, X, y, y_numeric=True, multi_output=several, **form)
     n_rows = X.shape[0]
@@ -134,7 +141,7 @@ def regression_rows(
     target = _numbers(y)
     present = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
     sizes = np.bincount(present.astype(np.intp) if codes is None else codes[present])
-    if not (sizes[1:] if codes is None else sizes).max(initial=0) > 1:
+    if needs_pairs and not (sizes[1:] if codes is None else sizes).max(initial=0) > 1:
         found = "1 sample" if n_rows == 1 else f"n_samples = {n_rows}"
         raise ValueError(
             f"there is nothing to rank: no group holds two rows of positive weight ({found}). A magnitude is the "
@@ -169,13 +176,17 @@ def merged_rows(rows: RegressionRows) -> tuple[Array, RegressionRows, Array]:
     Numbers of the rows kept, these rows, and for each given row its place among them (-1 for weight 0).
     """
     kept, weights, places = distinct(rows.X, row_keys(rows.y, 1), rows.groups, rows.weights)
+    # Groups are numbered as they appear: what the rows hold has to settle their order, and then the numbers.
+    order = np.argsort(row_keys(rows.X[kept], 0) + row_keys(rows.y[kept], 1), kind="stable")
+    kept, weights = kept[order], weights[order]
+    places = np.where(places < 0, -1, np.argsort(order)[places])
+    groups, ids = None, rows.group_ids
+    if rows.groups is not None:
+        used, first, inverse = np.unique(rows.groups[kept], return_index=True, return_inverse=True)
+        groups = np.argsort(np.argsort(first))[inverse]
+        ids = [rows.group_ids[number] for number in used[np.argsort(first)]]
     merged = replace(
-        rows,
-        X=rows.X[kept],
-        y=rows.y[kept],
-        groups=None if rows.groups is None else rows.groups[kept],
-        weights=weights,
-        origin=kept,
+        rows, X=rows.X[kept], y=rows.y[kept], groups=groups, group_ids=ids, weights=weights, origin=kept
     )
     return kept, merged, places
 

@@ -160,12 +160,24 @@ def solve_least_squares(
     return _packed(Z, problem, W, C, scores, certificate)
 
 
-def certified(Z: Any, problem: PairProblem, W: Array, C: float, *, tol: float, began: float) -> LeastSquares:
-    """Weights (d, T) from elsewhere, with their certificate: one pass."""
+def certified(
+    Z: Any,
+    problem: PairProblem,
+    W: Array,
+    C: float,
+    *,
+    tol: float,
+    began: float,
+    n_iter: int = 1,
+    n_passes: float = 1.0,
+) -> LeastSquares:
+    """Weights (d, T) from elsewhere, with their certificate: two passes more."""
     scores, gradient = scores_and_gradient(Z, problem, W, C)
     primal, bound = _sides(problem, W, scores, gradient, C)
     seconds = time.perf_counter() - began
-    certificate = Certificate.of(primal, bound, tolerance=tol, n_iter=1, n_passes=3.0, seconds=seconds)
+    certificate = Certificate.of(
+        primal, bound, tolerance=tol, n_iter=n_iter, n_passes=n_passes + 2, seconds=seconds
+    )
     return _packed(Z, problem, W, C, scores, certificate)
 
 
