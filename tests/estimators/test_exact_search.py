@@ -270,6 +270,13 @@ class TestKeyboard:
             model.fit(X, y)
         assert not hasattr(model, "coef_")
 
+    def test_twice_breaks_off_branch_and_bound_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_Search, "_step", lambda *_: signal.raise_signal(signal.SIGINT))
+        model = ExactRanker(random_state=0)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        assert not hasattr(model, "coef_")
+
     @pytest.mark.parametrize("method", ["auto", "mip"])
     def test_as_the_proof_begins(self, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
         def interrupt(*_: Any, **__: Any) -> None:

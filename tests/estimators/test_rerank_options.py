@@ -177,7 +177,13 @@ class TestStarts:
         assert np.array_equal(model.reranker_.coef_[0], start)
 
     def test_an_interrupt_keeps_the_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(_Search, "_step", lambda *_: signal.raise_signal(signal.SIGINT))
+        prepare = _Search._prepare
+
+        def interrupted(search: _Search) -> None:
+            signal.raise_signal(signal.SIGINT)
+            prepare(search)
+
+        monkeypatch.setattr(_Search, "_prepare", interrupted)
         model = Reranker(LogisticRegression(), exact(), top=40).fit(X, y)
         assert model.reranker_.certificate_.value > 0
         assert model.rank(NEW).shape == (60,)

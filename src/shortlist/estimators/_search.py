@@ -84,11 +84,13 @@ class Reporter:
     ----------
     stopped : bool
         Whether the user has asked for the end: by the callback, or by an interrupt from the keyboard.
+    broken_off : bool
+        Whether a second interrupt came: then the answer is not wanted either.
     """
 
     def __init__(self, name: str, verbose: int, callback: Callback | None) -> None:
         self.name, self.verbose, self.callback = name, verbose, callback
-        self.stopped = False
+        self.stopped = self.broken_off = False
         self._said = -np.inf
 
     def __call__(self, progress: Progress) -> bool:
@@ -252,7 +254,7 @@ def _at_least(solution: ExactSolution, problem: ExactProblem, starts: Sequence[A
 
 @contextmanager
 def _keyboard_stops(report: Reporter) -> Iterator[None]:
-    """Ctrl-C asks for the end, as a callback may; once more, and it interrupts as ever.
+    """Ctrl-C asks for the end, as a callback may; once more, and it interrupts all.
 
     Raised at once it would cost an ascent its answer, or come out of compiled code as another error.
     """
@@ -262,12 +264,16 @@ def _keyboard_stops(report: Reporter) -> Iterator[None]:
         yield
         return
 
-    def stop(*_: Any) -> None:
+    def stop(number: int, frame: Any) -> None:
+        if report.stopped:
+            report.broken_off = True
+            before(number, frame)
         report.stopped = True
-        signal.signal(signal.SIGINT, before)
 
     signal.signal(signal.SIGINT, stop)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+    if report.broken_off:  # a solver may have caught it
+        raise KeyboardInterrupt

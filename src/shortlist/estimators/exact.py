@@ -133,7 +133,7 @@ class ExactRanker(RankingClassifier):
     Numba, the extra ``exact`` (``pip install 'shortlist[exact]'``), makes the search many times faster and its bound
     stronger; without it all works, and the limits are met sooner. Where they end the search before the gap meets
     ``gap_tol``, fit gives a `NotProvenWarning`; an interruption from the keyboard ends the search likewise and keeps
-    its answer.
+    its answer; a second one breaks fit off.
 
     ``sample_weight`` has to hold whole numbers, for a rank is a count of rows; with ``pairs`` any numbers, and a pair
     weighs its weight times those of its two rows.
