@@ -88,7 +88,7 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
 
     Parameters
     ----------
-    model : fitted estimator of the top family, or of least squares over pairs
+    model : fitted estimator of the top family, of least squares over pairs, or of the magnitude costs
     X, y, groups, sample_weight
         Exactly what ``fit`` was given. On other data the gap is large, as it should be.
 

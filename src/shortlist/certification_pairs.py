@@ -16,12 +16,14 @@ tangents.  The model's dual variables are first made to sum to 0, so that the bo
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from shortlist.certification_costs import certify_costs
 from shortlist.solvers.solution import Certificate
 
 Array = NDArray[Any]
@@ -35,7 +37,8 @@ def certify_pairs(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -
     """Objective and bound of a fitted regressor on the data that it was fitted on."""
     began = time.perf_counter()
     problem = model.objective_
-    if (problem.cost, problem.order) != ("mp", 2):
+    planes = hasattr(model, "bound_points_")
+    if not planes and (problem.cost, problem.order) != ("mp", 2):
         raise ValueError(
             f"there is no certificate by separate code for the cost {problem.cost!r} of order {problem.order}: "
             "model.certificate_ holds the solver's own"
@@ -57,6 +60,8 @@ def certify_pairs(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -
     for row in np.flatnonzero(weight > 0):
         rows_of.setdefault(names[row], []).append(int(row))
     members = [np.array(rows) for rows in rows_of.values()]
+    if planes:
+        return certify_costs(model, partial(_blocks, model, X), y[:, 0], members, weight)
 
     w = np.asarray(model.coef_, dtype=np.float64)
     dual = np.zeros((n_rows, n_targets))

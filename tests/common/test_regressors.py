@@ -203,7 +203,8 @@ class TestTwins:
     def test_levels_of_groups_do_not_matter(self, estimator: Any) -> None:
         lifted = y + 100 * (GROUPS == "b")
         plain, up = (clone(estimator).fit(X, target, groups=GROUPS) for target in (y, lifted))
-        assert up.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-3)
+        slack = max(plain.certificate_.gap, up.certificate_.gap) + 1e-3 * plain.certificate_.primal
+        assert abs(up.certificate_.primal - plain.certificate_.primal) <= slack
 
     def test_sparse_and_dense(self, estimator: Any) -> None:
         kept = np.where(np.abs(X) > 0.5, X, 0)
@@ -243,7 +244,8 @@ class TestTwins:
 
 
 def precise(estimator: Any) -> Any:
-    return clone(estimator).set_params(tol=1e-12 if "solver" in estimator.get_params() else 1e-6)
+    """Twins of quadratic problems agree to the last digits, those of cutting planes to some."""
+    return clone(estimator).set_params(tol=1e-6 if "epsilon" in estimator.get_params() else 1e-12)
 
 
 class TestState:
@@ -299,7 +301,7 @@ class TestNeighbours:
     def test_a_grid_search(self, estimator: Any) -> None:
         search = GridSearchCV(estimator, grid_of(estimator), cv=3, error_score="raise").fit(X, y)
         assert search.best_estimator_.rank(X).shape == y.shape
-        assert search.best_score_ > 0.3
+        assert search.best_score_ > 0.3 or estimator.__sklearn_tags__().regressor_tags.poor_score
 
     def test_cross_validation_with_routed_groups_and_weights(self, estimator: Any) -> None:
         with config_context(enable_metadata_routing=True):

@@ -3,6 +3,8 @@
 from shortlist.estimators.aatp import AATP
 from shortlist.estimators.exact import ExactRanker
 from shortlist.estimators.magnitude import LSRRank, MLSRRank, MPRank
+from shortlist.estimators.magnitude_costs import MagnitudeRanker, SVRank
+from shortlist.estimators.online import OnlineMPRank, SGDRank
 from shortlist.estimators.quantile import PatMat, TauFPL
 from shortlist.estimators.rerank import Reranker
 from shortlist.estimators.top import InfinitePush, SparseInfinitePush, TopPush, TopPushK
@@ -14,8 +16,12 @@ __all__ = [
     "LSRRank",
     "MLSRRank",
     "MPRank",
+    "MagnitudeRanker",
+    "OnlineMPRank",
     "PatMat",
     "Reranker",
+    "SGDRank",
+    "SVRank",
     "SparseInfinitePush",
     "TauFPL",
     "TopPush",

@@ -58,6 +58,15 @@ random_state : int, RandomState, Generator or None, default=None
     Seed of the choice of landmarks; nothing else is random.
 verbose : int, default=0
     Log every so many steps at level INFO to the logger ``shortlist``.""",
+    "costs_solver": """\
+solver : {'auto', 'bundle', 'newton'}, default='auto'
+    'bundle' takes any cost, 'newton' the smooth ones: order 2, but for the closure of 'hmp'. 'auto' is 'newton'
+    where it can be.""",
+    "bound": """\
+bound_points_ : ndarray of shape (n_planes, n_components)
+    Weights at which the risk was linearised: the planes there prove the certificate's bound.
+bound_weights_ : ndarray of shape (n_planes,)
+    Their weights, of sum at most 1; the rest belongs to the plane 0.""",
     "chosen": """\
 method : {'leave_one_out', 'leave_pair_out', 'paper'}, default='leave_one_out'
     What is left out: single rows, or whole groups where fit is given groups; pairs of rows; or pairs by the

@@ -65,7 +65,8 @@ class BundleRisk(Protocol):
     ``linear t + quadratic t^2 / 2 + risk(scores + t along)``, or None where it cannot say.
     """
 
-    n_rows: int
+    @property
+    def n_rows(self) -> int: ...
 
     def value_and_subgradient(self, scores: Array) -> tuple[float, Array]: ...
 
@@ -231,10 +232,10 @@ class _Bundle:
             lowest = self._improve_bound()
             gap = self.best - self.bound
             # A little below the tolerance, for the objective is worked out anew from the rounded coefficients.
-            if gap <= max(0.98 * self.tol, 4 * np.finfo(float).eps) * abs(self.best) or self.n_steps == max_iter:
-                return
-            if len(gaps) > PATIENCE and gap > 0.999 * gaps[-PATIENCE]:
-                return
+            close = gap <= max(0.98 * self.tol, 4 * np.finfo(float).eps) * abs(self.best)
+            stuck = len(gaps) > PATIENCE and gap > 0.999 * gaps[-PATIENCE]
+            if close or stuck or self.n_steps == max_iter:
+                break
             # Whatever closed little of the gap gives way to the other.
             if gap > SHARE_KEPT * gaps[-1]:
                 newton = not newton
@@ -244,6 +245,10 @@ class _Bundle:
             self.n_steps += 1
             if callback is not None:
                 callback(self.n_steps, self.best, self.bound)
+        if not self.n_steps:  # the look at the start was all that it took
+            self.n_steps = 1
+            if callback is not None:
+                callback(1, self.best, self.bound)
 
     def primal(self) -> float:
         """The objective at the coefficients as they are returned."""

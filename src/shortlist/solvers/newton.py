@@ -54,7 +54,8 @@ class SmoothRisk(Protocol):
     ``smooth = False`` says that a risk has kinks after all; ``nonnegative = True`` that it is never below 0.
     """
 
-    n_rows: int
+    @property
+    def n_rows(self) -> int: ...
 
     def value_and_subgradient(self, scores: Array) -> tuple[float, Array]: ...
 
@@ -177,13 +178,17 @@ class _Newton:
             )
             best = found.best
             if best is None or not best.value < self.value:
-                return
+                break
             self.w, self.scores = self.w + best.t * way, self.scores + best.t * along
             self.value = best.value
             self._linearise(best.subgradient)
             self.n_steps += 1
             if callback is not None:
                 callback(self.n_steps, self.value, self.bound)
+        if not self.n_steps:  # the look at the start was all that it took
+            self.n_steps = 1
+            if callback is not None:
+                callback(1, self.value, self.bound)
 
     def _direction(self) -> tuple[Array, Array]:
         """Newton's step by conjugate gradients, and its scores."""
