@@ -11,8 +11,11 @@ import pytest
 from scipy import sparse
 
 from shortlist import MPRank
+from shortlist.features import Rbf, feature_map, spectral
+from shortlist.features.spectral import spectral_map
 from shortlist.selection import hold_out, leave_group_out, leave_one_out, leave_pair_out
-from shortlist.solvers import least_squares_path
+from shortlist.solvers import kernel_spectrum, least_squares_path
+from shortlist.solvers.kernel_spectrum import KernelSpectrum
 from shortlist.solvers.least_squares_path import Spectrum
 from shortlist.solvers.pair_problem import PairProblem
 from tests.oracle.least_squares import all_pairs
@@ -26,7 +29,7 @@ KERNELS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("module", [hold_out, least_squares_path])
+@pytest.mark.parametrize("module", [hold_out, least_squares_path, kernel_spectrum, spectral])
 def test_examples(module: Any) -> None:
     assert doctest.testmod(module, extraglobs={"np": np}).failed == 0
 
@@ -137,13 +140,14 @@ class TestPairs:
         with pytest.raises(ValueError, match="at least 3 rows"):
             leave_pair_out(X[:2], y[:2], 1.0)
 
+    @pytest.mark.parametrize("kernel", KERNELS[:2], ids=str)
     @pytest.mark.parametrize("d", [3, 30])
-    def test_the_formula_of_the_paper(self, d: int) -> None:
+    def test_the_formula_of_the_paper(self, d: int, kernel: dict[str, Any]) -> None:
         """Proposition 2, entry by entry with the dense matrices of its section; exact when given the true h'-bar."""
         X, y = draw(14, d)
         m, C = 14, 2.0
         share = 4 * C / m  # C' = 2 C_paper / m, C_paper = 2 C
-        K, H = X @ X.T, np.eye(m) - 1 / m
+        K, H = Rbf(kernel["gamma"])(X, X) if kernel else X @ X.T, np.eye(m) - 1 / m
         U = share * K @ H @ np.linalg.inv(np.eye(m) + share * H @ K @ H)
         h = U @ (y - y.mean())
         approximate = []
@@ -161,12 +165,12 @@ class TestPairs:
                 return float(numerator / determinant) ** 2
 
             # h' leaves the two rows out and keeps m in the mean: C (m - 2) / m on the others.
-            w = MPRank(C=C * (m - 2) / m).fit(X[kept], y[kept]).coef_[0]
-            scores = X @ w
+            model = MPRank(C=C * (m - 2) / m, **kernel).fit(X[kept], y[kept])
+            scores = model.predict(X) - model.intercept_
             true = (scores[j] - y[j] - scores[i] + y[i]) ** 2
             assert cost(scores.mean()) == pytest.approx(true, rel=1e-8)
             approximate.append(cost(h.mean()))
-        found = leave_pair_out(X, y, C, method="paper")
+        found = leave_pair_out(X, y, C, method="paper", **kernel)
         assert found.errors[0] == pytest.approx(np.mean(approximate), rel=1e-8)
 
     def test_the_approximation_is_close_for_many_rows(self) -> None:
@@ -200,6 +204,53 @@ class TestGroups:
                 pairs += a.sum() ** 2
             assert error == pytest.approx(total / pairs, rel=1e-8)
         assert np.array_equal(np.isnan(found.predictions[0]), weights == 0)
+
+
+class TestKernels:
+    """One decomposition of the kernel matrix for features, path and errors."""
+
+    def test_the_same_as_features_first(self) -> None:
+        X, y = draw(30, 3, targets=2)
+        features, Z, values, vectors = spectral_map(feature_map("rbf", gamma=0.5), X)
+        problem = PairProblem.of(y)
+        one, other = KernelSpectrum.of(Z, values, vectors, problem), Spectrum.of(Z, problem)
+        rho = one.rho(CS)
+        assert np.allclose(one.coefficients(CS), other.coefficients(CS), atol=1e-7)
+        assert np.allclose(one.residuals(rho), other.residuals(rho), atol=1e-9)
+        assert np.allclose(one.diagonal(rho), other.diagonal(rho), atol=1e-9)
+        R, same = (made.block(0.1, slice(None), slice(None)) for made in (one, other))
+        assert np.allclose(R, same + (0 if other.by_rows else np.eye(30)), atol=1e-9)
+        assert np.allclose(features.transform(X), Z, atol=1e-7)
+
+    def test_repeated_rows_and_a_linear_kernel_have_fewer_features_than_rows(self) -> None:
+        X, y = draw(30, 3)
+        X[15:] = X[:15]
+        assert spectral_map(feature_map([("linear", 1.0)]), X)[1].shape == (30, 3)
+        found = leave_one_out(X, y, CS, kernel=[("linear", 1.0)])
+        assert np.allclose(found.errors, leave_one_out(X, y, CS).errors)
+        rows = sparse.csr_array(np.where(X > 2, X, 0))
+        dense = leave_one_out(rows.toarray(), y, CS, kernel="rbf", gamma=1.0)
+        assert np.allclose(leave_one_out(rows, y, CS, kernel="rbf", gamma=1.0).errors, dense.errors)
+
+    @pytest.mark.parametrize(
+        ("kernel", "words"),
+        [
+            (lambda A, B: A @ B.T - 100.0, "not positive semidefinite"),
+            (lambda A, B: A @ (B[:, ::-1] * [1, 2, 3]).T, "not symmetric"),
+            (lambda A, B: np.full((len(A), len(B)), np.inf), "not finite"),
+        ],
+    )
+    def test_what_is_no_kernel_is_refused(self, kernel: Any, words: str) -> None:
+        X, y = draw(30, 3)
+        with pytest.raises(ValueError, match=words):
+            leave_one_out(X, y, kernel=kernel)
+
+    def test_a_kernel_of_zeros(self) -> None:
+        X, y = draw(10, 3)
+        found = leave_one_out(X, y, 1.0, kernel=lambda A, B: np.zeros((len(A), len(B))))
+        others = [np.delete(y, i).mean() for i in range(10)]
+        assert found.predictions is not None
+        assert np.allclose(found.predictions[0], others)
 
 
 class TestRefused:

@@ -256,7 +256,7 @@ def _exact_pairs(made: Decomposed, C: float) -> Iterator[float]:
 
 def _pairs_of_the_paper(made: Decomposed, C: float) -> Iterator[float]:
     """Proposition 2 with the mean score of all rows in place of the mean score without the pair."""
-    spectrum: Spectrum = made.spectrum
+    spectrum = made.spectrum
     y, m = made.rows.y, len(spectrum.root)
     rho = float(spectrum.rho(C))
     # Scores in the paper are w.x without intercept; U is what turns y into them, c the row that all rows of U share.

@@ -21,11 +21,9 @@ from shortlist.estimators._merge import MOST_ROWS
 from shortlist.estimators._regression import merged_rows, regression_rows, unmerged
 from shortlist.estimators._validation import check_choice, check_count, check_magnitude
 from shortlist.estimators.magnitude import LeastSquaresRanker, MLSRRank, MPRank, outcome_of
-from shortlist.features import FeatureMap
-from shortlist.selection._rows import DEFAULT_CS, Decomposed, check_grid
+from shortlist.selection._rows import DEFAULT_CS, Decomposed, check_grid, decomposed
 from shortlist.selection.hold_out import HoldOut, errors_by_group, errors_by_pair, errors_by_row
 from shortlist.solvers.least_squares import certified
-from shortlist.solvers.least_squares_path import Spectrum
 from shortlist.solvers.pair_problem import PairProblem
 
 Array = NDArray[Any]
@@ -43,8 +41,7 @@ class _Tried(NamedTuple):
 
     model: LeastSquaresRanker
     found: HoldOut
-    features: FeatureMap
-    spectrum: Spectrum
+    made: Decomposed
 
     @property
     def error(self) -> float:
@@ -100,21 +97,19 @@ class _ChosenByHoldOut(LeastSquaresRanker):
             nonlocal tried
             model.set_params(max_memory=self.max_memory, random_state=self.random_state)
             model._check_parameters()
-            features = model._feature_map()
-            Z = model._features_of(features, given)
-            spectrum = Spectrum.of(Z if kept is None else Z[kept], problem, max_memory=float(self.max_memory))
-            found = self._errors(Decomposed(rows, spectrum), Cs)
+            made = decomposed(model, given, rows, kept, problem)
+            found = self._errors(made, Cs)
             tried += 1
             if self.verbose and tried % self.verbose == 0:
                 log.info("%s: kernel %d, least error %.8g", type(self).__name__, tried, found.errors.min())
-            return _Tried(model, found, features, spectrum)
+            return _Tried(model, found, made)
 
         chosen = self._search(attempt)
         C = chosen.found.best_C
-        W = chosen.spectrum.coefficients(C)[0].T
-        fit = certified(chosen.spectrum.Z, problem, W, C, tol=float(self.tol), began=began)
+        W = chosen.made.spectrum.coefficients(C)[0].T
+        fit = certified(chosen.made.spectrum.Z, problem, W, C, tol=float(self.tol), began=began)
         outcome = outcome_of(fit, problem, rows, C)
-        self._keep(outcome if places is None else unmerged(outcome, given, places), given, chosen.features, None)
+        self._keep(outcome if places is None else unmerged(outcome, given, places), given, chosen.made.features, None)
         self.best_error_ = chosen.error
         self.hold_out_predictions_ = self._predictions(chosen.found, places)
         self._name(chosen)
