@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 __all__ = ["BLOCK_BYTES", "blocks", "column_gram", "group_means", "is_sparse", "row_gram", "scores_and_gradient"]
 
-BLOCK_BYTES = 2**22
+BLOCK_BYTES = 2**20
 
 
 def is_sparse(Z: Any) -> bool:
@@ -59,7 +59,8 @@ def column_gram(Z: Any, problem: PairProblem) -> tuple[Array, Array]:
     d = Z.shape[1]
     G, b = np.zeros((d, d)), np.zeros((d, problem.y.shape[1]))
     uniform = problem.is_uniform
-    weights = np.full(len(problem.u), problem.u[0]) if uniform else problem.u
+    # One product for the targets and the sums of the rows: the rows are read once less.
+    targets = np.hstack([problem.y, np.ones((len(problem.y), 1))])
     # Any centre near the mean will do: what it misses is put right at the end. One group is centred by its first rows.
     near = None if problem.groups is None else group_means(Z, problem)
     missed = np.zeros((len(problem.totals), d))
@@ -68,13 +69,20 @@ def column_gram(Z: Any, problem: PairProblem) -> tuple[Array, Array]:
         if near is None:
             near = block.mean(axis=0, keepdims=True, dtype=np.float64)
         B = block - problem.spread(near, rows).astype(block.dtype, copy=False)
+        if uniform:
+            G += B.T @ B
+            seen = B.T @ targets[rows].astype(B.dtype, copy=False)
+            b += seen[:, :-1]
+            missed[0] += seen[:, -1]
+            continue
         missed += problem.sums(B, rows)
-        b += B.T @ (weights[rows, None] * problem.y[rows]).astype(B.dtype, copy=False)
-        if not uniform:
-            B *= np.sqrt(weights[rows, None]).astype(B.dtype, copy=False)
+        b += B.T @ (problem.u[rows, None] * problem.y[rows]).astype(B.dtype, copy=False)
+        B *= np.sqrt(problem.u[rows, None]).astype(B.dtype, copy=False)
         G += B.T @ B
     if uniform:
         G *= problem.u[0]
+        b *= problem.u[0]
+        missed *= problem.u[0]
     G -= missed.T @ (missed / problem.totals[:, None])
     return G, b
 
@@ -127,23 +135,22 @@ def scores_and_gradient(Z: Any, problem: PairProblem, W: Array, C: float) -> tup
         pull = problem.u[:, None] * problem.centre(scores - problem.y)
         return scores, W + 2 * C * np.asarray(Z.T @ pull.astype(Z.dtype, copy=False))
     # sum_i u_i (r_i - mean) z_i = sum_i u_i r_i (z_i - mean(z)): the mean residual is only known at the end.
-    pulled, summed, level = np.zeros(W.shape), np.zeros(d), np.zeros(W.shape[1])
+    pulled = np.zeros((d, W.shape[1] + 1))
     if problem.groups is None:
-        near = None
+        near, level = None, np.zeros(W.shape[1])
         for rows, block in blocks(Z):
             if near is None:
                 near = block.mean(axis=0, dtype=np.float64).astype(block.dtype)
             B = block - near
             scores[rows] = B @ own
-            pull = problem.u[rows, None] * (scores[rows] - problem.y[rows])
+            pull = problem.u[rows, None] * np.hstack([scores[rows] - problem.y[rows], np.ones((len(B), 1))])
             pulled += B.T @ pull.astype(B.dtype, copy=False)
-            summed += problem.u[rows].astype(B.dtype, copy=False) @ B
-            level += pull.sum(axis=0)
+            level += pull[:, :-1].sum(axis=0)
             scores[rows] += near @ own
-        return scores, W + 2 * C * (pulled - np.outer(summed, level / problem.totals[0]))
+        return scores, W + 2 * C * (pulled[:, :-1] - np.outer(pulled[:, -1], level / problem.totals[0]))
     for rows, block in blocks(Z):
         scores[rows] = block @ own
     pull = problem.u[:, None] * problem.centre(scores - problem.y)
     for rows, block in blocks(Z):
-        pulled += block.T @ pull[rows].astype(block.dtype, copy=False)
-    return scores, W + 2 * C * pulled
+        pulled[:, :-1] += block.T @ pull[rows].astype(block.dtype, copy=False)
+    return scores, W + 2 * C * pulled[:, :-1]
