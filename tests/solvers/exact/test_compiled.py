@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from shortlist.solvers.exact import compiled, compiled_ascent
+from shortlist.solvers.exact import compiled, compiled_ascent, kernels, packing
 from tests.solvers.exact.box_cases import PLAIN
 
 needs_numba = pytest.mark.skipif(not compiled.available(), reason="needs Numba")
@@ -43,6 +44,31 @@ def test_where_nothing_can_be_kept_on_disk_it_compiles_all_the_same(monkeypatch)
 
     monkeypatch.setattr(compiled, "_build", build)
     assert compiled.functions.__wrapped__() == {} and built == [True, False]
+
+
+def test_a_change_anywhere_is_a_change_everywhere(monkeypatch):
+    # Numba keeps a function for as long as its own file is untouched, with all that it calls inside.
+    before = compiled.digest()
+    assert compiled.digest() == before
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "SINGLE", 1e-3)
+        assert compiled.digest() != before
+    with monkeypatch.context() as patch:
+        patch.setattr(kernels, "margins", kernels.earned)
+        assert compiled.digest() != before
+    assert compiled.digest() == before
+
+
+def test_the_digest_is_the_same_in_every_process():
+    code = "from shortlist.solvers.exact.compiled import digest; print(digest())"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == compiled.digest()
+
+
+@needs_numba
+def test_what_is_kept_on_disk_is_named_after_all_of_it():
+    made = compiled.functions()
+    assert all(function.py_func.__qualname__ == f"{name}_{compiled.digest()}" for name, function in made.items())
 
 
 @needs_numba
