@@ -12,6 +12,7 @@ from benchmarks import _common
 from benchmarks.papers import _protocol, _rerank, _rerank_proofs, infinite_push, rerank, top_push
 from benchmarks.peers import rerank as peers_rerank
 from benchmarks.peers import top as peers
+from benchmarks.scaling import magnitude_costs
 from benchmarks.scaling import top as scaling
 from shortlist.datasets import DownloadError, make_gaussians
 
@@ -295,3 +296,13 @@ def test_remembered_boosting_is_boosting():
 
 def test_boosting_takes_sparse_rows_made_dense():
     assert peers_rerank.dense(sparse.csr_array(np.eye(2))).tolist() == [[1, 0], [0, 1]]
+
+
+def test_scaling_of_the_magnitude_costs(capsys, tmp_path):
+    path = tmp_path / "costs.json"
+    report = magnitude_costs.main(["--quick", "--json", str(path)])
+    assert {row["form"] for row in report["passes"]} == set(magnitude_costs.FORMS)
+    assert all(row["by merit"] <= magnitude_costs.AIM for row in report["passes"])
+    assert magnitude_costs.bundle.SHARE_KEPT > 0  # put back
+    assert "slope of the seconds" in capsys.readouterr().out
+    assert json.loads(path.read_text())["rows"] == 500

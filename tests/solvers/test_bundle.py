@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from shortlist.risks.magnitude import MagnitudeRisk
 from shortlist.solvers import bundle as module
 from shortlist.solvers.bundle import solve_bundle
-from shortlist.solvers.bundle_metric import Differences
+from shortlist.solvers.bundle_metric import Differences, column_variances
 from shortlist.solvers.bundle_program import best_weights
 from shortlist.solvers.bundle_search import search_segment
 from tests.oracle.magnitude_costs import magnitude_optimum
@@ -146,8 +146,11 @@ def test_few_passes_where_the_mean_is_smooth_to_the_eye():
         assert certificate.n_passes <= 60
 
 
-def test_passes_are_counted():
+@pytest.mark.parametrize("C", [100.0, 10000.0])
+def test_passes_are_counted(C, monkeypatch):
     X, y, _, _ = data(6, n=50)
+    variances = []
+    monkeypatch.setattr(module, "column_variances", lambda X: (variances.append(1), column_variances(X))[1])
 
     class Counting(sp.csr_array):
         products = 0
@@ -156,9 +159,12 @@ def test_passes_are_counted():
             Counting.products += 1
             return super().__matmul__(other)
 
-    found = solve_bundle(Counting(X), risk_of(y, ("svr", 1, "closure")), 100.0, tol=1e-6)
-    # Transposed products are another object's; a step has one of each, and the objective is checked at the end.
-    assert found.certificate.n_passes == 2 * Counting.products == 2 * (found.certificate.n_iter + 1)
+    found = solve_bundle(Counting(X), risk_of(y, ("svr", 1, "closure")), C, tol=1e-6)
+    # Transposed products are another object's; a step has one of each, the objective is checked at the end, and the
+    # columns' variances are two more.
+    assert found.certificate.n_passes == 2 * Counting.products + 2 * len(variances)
+    assert Counting.products == found.certificate.n_iter + 1
+    assert len(variances) <= 1
 
 
 def test_little_memory_makes_it_slow_but_not_wrong():
@@ -329,15 +335,30 @@ def test_differences_give_newtons_step_of_a_quadratic():
     rng = np.random.default_rng(0)
     H = np.diag([1.0, 10.0, 100.0])
     known = Differences(10)
-    np.testing.assert_array_equal(known.solve(np.ones(3)), np.ones(3))
+    np.testing.assert_array_equal(known.solve(np.ones(3), np.ones(3)), np.ones(3))
     for _ in range(3):
         known.add(np.zeros(3), np.zeros(3))
     assert len(known) == 0
     for axis in np.eye(3):
         known.add(axis, H @ axis)
     g = rng.normal(size=3)
-    np.testing.assert_allclose(known.solve(g), np.linalg.solve(H, g), rtol=1e-12)
+    for variances in (np.zeros(3), np.ones(3), np.array([0.0, 2.0, 20.0])):
+        np.testing.assert_allclose(known.solve(g, variances), np.linalg.solve(H, g), rtol=1e-12)
     short = Differences(2)
     for axis in np.eye(3):
         short.add(axis, H @ axis)
     assert len(short) == 2
+
+
+def test_one_difference_and_the_variances_know_a_diagonal_hessian():
+    variances = np.array([0.0, 1.0, 25.0])
+    known, step = Differences(5), np.array([1.0, 2.0, 3.0])
+    known.add(step, (1 + 4 * variances) * step)
+    np.testing.assert_allclose(known.solve(1 + 4 * variances, variances), np.ones(3))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array, sp.csr_matrix])
+def test_variances_of_columns(form):
+    X = np.where(np.random.default_rng(0).random((40, 5)) > 0.5, 3.0, 0.0) + np.arange(5)
+    np.testing.assert_allclose(column_variances(form(X)), X.var(axis=0), atol=1e-12)
+    np.testing.assert_allclose(column_variances(form(X.astype(np.float32))), X.var(axis=0), rtol=1e-4, atol=1e-4)

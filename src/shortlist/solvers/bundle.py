@@ -15,9 +15,9 @@ wrong.  **Stop** when P(w) - D <= tol P(w).
 
 Method.  Each step searches a segment from the best w (``bundle_search``) and takes in one plane.  Two directions take
 turns by merit: to the minimum of the model, which is what finds the kinks of a polyhedral risk; and a quasi-Newton
-step from the differences of the planes' slopes (``bundle_metric``).  A mean over many pairs is smooth to the eye, and
-there the model alone needs a plane for each dimension and each digit.  A direction that closed little of the gap gives
-way.
+step from the differences of the planes' slopes and the columns' variances (``bundle_metric``).  A mean over many pairs
+is smooth to the eye, and there the model alone needs a plane for each dimension and each digit.  A direction that
+closed little of the gap gives way.
 
 Cost.  Two passes over X a step, one for the direction's scores and one for the plane's slope, and three to five
 evaluations of the risk.  Memory: planes of n + d numbers and differences of 2 d.  Where ``max_planes`` are reached,
@@ -39,7 +39,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist.solvers.bundle_metric import Differences
+from shortlist.solvers.bundle_metric import Differences, column_variances
 from shortlist.solvers.bundle_program import best_weights
 from shortlist.solvers.bundle_search import search_segment
 from shortlist.solvers.rows import product, transposed_product
@@ -195,6 +195,7 @@ class _Bundle:
     bound: float = -np.inf
     n_steps: int = 0
     passes: float = 0.0
+    variances: Array | None = None
 
     def begin(self, start: Array | None) -> None:
         n_rows, d = self.X.shape
@@ -227,7 +228,7 @@ class _Bundle:
             self.w, self.scores, self.subgradient, self.best = start, scores, subgradient, value
 
     def run(self, max_iter: int, callback: Callback | None) -> None:
-        newton, gaps = False, [np.inf]
+        newton, gaps = True, [np.inf]
         while True:
             lowest = self._improve_bound()
             gap = self.best - self.bound
@@ -240,8 +241,8 @@ class _Bundle:
             if gap > SHARE_KEPT * gaps[-1]:
                 newton = not newton
             gaps.append(gap)
-            newton = newton and len(self.differences) > 0
-            self._step(-self.differences.solve(self.gradient) if newton else lowest - self.w, lowest)
+            known = newton and len(self.differences)
+            self._step(self._newton() if known else lowest - self.w, lowest)
             self.n_steps += 1
             if callback is not None:
                 callback(self.n_steps, self.best, self.bound)
@@ -281,6 +282,12 @@ class _Bundle:
             used = np.flatnonzero(self.alpha)
             self.bound, self.bound_evidence = bound, (self.alpha[used], [self.planes[k] for k in used])
         return lowest
+
+    def _newton(self) -> Array:
+        if self.variances is None:
+            self.variances = column_variances(self.X)
+            self.passes += 2
+        return -self.differences.solve(self.gradient, self.variances)
 
     def _step(self, direction: Array, lowest: Array) -> None:
         """Search along a direction and take in a plane."""

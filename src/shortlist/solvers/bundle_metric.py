@@ -1,8 +1,11 @@
 """Curvature from differences: limited-memory BFGS, the quasi-Newton half of the bundle.
 
 From steps s_k and the differences y_k of the gradients at their ends, the inverse of a Hessian H with H s_k = y_k for
-the latest pair and close to it for those before (Liu and Nocedal 1989).  A product takes two sweeps over the pairs
-kept.
+the latest pair and close to it for those before (Liu and Nocedal 1989).  A product takes two sweeps over the pairs.
+
+Where to begin.  The Hessian of 1/2 ||w||^2 + C risk(X w) is I + C X'RX, and a risk of differences sees the columns less
+their means: its diagonal goes with the columns' variances.  So the sweeps begin from I + kappa diag(variances) with the
+kappa that fits the latest pair, s'y = s's + kappa sum_j s_j^2 variance_j.  Columns of unlike sizes then cost nothing.
 """
 
 from __future__ import annotations
@@ -12,11 +15,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shortlist.solvers.rows import transposed_product
+
 Array = NDArray[Any]
 
-__all__ = ["Differences"]
+__all__ = ["Differences", "column_variances"]
 
 SAFELY_CURVED = 1e-10  # of |s| |y|: below, s'y is rounding
+
+
+def column_variances(X: Any) -> Array:
+    """Variance of each column, in two passes over X and without a dense copy of it.
+
+    >>> column_variances(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([1., 0.])
+    """
+    n_rows = X.shape[0]
+    if isinstance(X, np.ndarray):
+        squares = np.einsum("ij,ij->j", X, X)
+    else:
+        squares = type(X)((X.data**2, X.indices, X.indptr), shape=X.shape).T @ np.ones(n_rows, dtype=X.dtype)
+    means = transposed_product(X, np.ones(n_rows)) / n_rows
+    variances: Array = np.asarray(squares, dtype=np.float64) / n_rows - means**2
+    return np.asarray(np.maximum(variances, 0.0))
 
 
 class Differences:
@@ -25,7 +46,7 @@ class Differences:
     >>> known = Differences(5)
     >>> known.add(np.array([1.0, 0.0]), np.array([4.0, 0.0]))
     >>> known.add(np.array([0.0, 1.0]), np.array([0.0, 2.0]))
-    >>> known.solve(np.array([4.0, 2.0]))
+    >>> known.solve(np.array([4.0, 2.0]), np.array([1.0, 1.0]))
     array([1., 1.])
     """
 
@@ -44,7 +65,7 @@ class Differences:
             if len(self._pairs) > self.most:
                 self._pairs.pop(0)
 
-    def solve(self, gradient: Array) -> Array:
+    def solve(self, gradient: Array, variances: Array) -> Array:
         """The inverse Hessian's product with a vector; that vector itself while no pair is known."""
         q = np.array(gradient)
         if not self._pairs:
@@ -54,8 +75,9 @@ class Differences:
             share = float(step @ q) / curvature
             shares.append(share)
             q -= share * difference
-        _, difference, curvature = self._pairs[-1]
-        q *= curvature / float(difference @ difference)
+        step, _, curvature = self._pairs[-1]
+        beyond, square = curvature - float(step @ step), float((step * step) @ variances)
+        q /= 1.0 + (max(beyond, 0.0) / square if square > 0 else 0.0) * variances
         for (step, difference, curvature), share in zip(self._pairs, reversed(shares), strict=True):
             q += (share - float(difference @ q) / curvature) * step
         return q
