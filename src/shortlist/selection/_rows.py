@@ -23,7 +23,7 @@ Array = NDArray[Any]
 __all__ = ["DEFAULT_CS", "Decomposed", "check_grid", "decompose", "decomposed"]
 
 #: C from heavy to light regularisation, four a decade.
-DEFAULT_CS = tuple(float(f"{10.0 ** (power / 4):.4g}") for power in range(-8, 21))
+DEFAULT_CS = tuple(float(f"{10.0 ** (power / 4):.4g}") for power in range(-8, 25))
 
 
 def check_grid(name: str, values: Any) -> Array:

@@ -76,7 +76,7 @@ def leave_one_out(X: Any, y: Any, C: Any = DEFAULT_CS, *, sample_weight: Any = N
     X : array, CSR or CSC matrix, or data frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,) or (n_rows, n_targets)
     C : float or sequence of float
-        By default 29 values from 0.01 to 100,000. C = 1 / (2 lam).
+        By default 33 values from 0.01 to 1,000,000. C = 1 / (2 lam).
     sample_weight : array-like of shape (n_rows,), optional
         A row of weight 2 is left out whole. Errors are weighted as well.
     **kernel

@@ -140,7 +140,7 @@ class MPRankCV(_ChosenByHoldOut):
     Parameters
     ----------
     Cs : sequence of float, optional
-        By default 29 values from 0.01 to 100,000.
+        By default 33 values from 0.01 to 1,000,000.
     kernels : sequence, optional
         What to try: values of `MPRank`'s ``kernel``, or dicts of its ``kernel``, ``gamma``, ``scales``, ``degree``,
         ``coef0``, ``kernel_params`` and ``n_landmarks``. By default linear alone.
@@ -245,7 +245,7 @@ class MLSRRankCV(_ChosenByHoldOut):
     vs : sequence of float, default=(0.25, 1.0, 4.0)
         Penalty weights of an added scale, relative to the first one's.
     lams : sequence of float, optional
-        By default 29 values from 0.000005 to 50.
+        By default 33 values from 0.0000005 to 50.
     n_scales : int, default=2
         The most scales to combine.
     {chosen}
