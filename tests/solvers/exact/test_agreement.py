@@ -32,7 +32,7 @@ from shortlist.statistics import DCG, PartialAUC
 from tests.oracle.exact import best_value, exact_value
 from tests.solvers.exact.cases import random_weights, small_medium, small_problem
 
-CASES = 250
+CASES = 225
 MIP_CASES = 200
 # Sums of the same weights in another order; and what HiGHS is allowed.
 SAME, LOOSE = 1e-9, 4e-6
@@ -176,7 +176,7 @@ def test_medium_cases_agree_with_the_program(name):
     assert one.value < problem.trivial_bound
 
 
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_no_start_and_no_random_weights_beat_a_proven_value(seed):
     rng = np.random.default_rng(seed)
@@ -200,7 +200,7 @@ def test_no_start_and_no_random_weights_beat_a_proven_value(seed):
 @pytest.mark.skipif(not available(), reason="the arrays are what runs without Numba, and ran above")
 def test_without_a_compiler_the_answers_are_the_same():
     counts = Counter()
-    for number, seen in enumerate(searched()[:70]):
+    for number, seen in enumerate(searched()[:45]):
         plain = solve_branch_and_bound(
             seen.problem, time_limit=None, max_nodes=1000, random_state=number, compiled=False
         ).certificate
@@ -209,4 +209,4 @@ def test_without_a_compiler_the_answers_are_the_same():
         counts[plain.proven] += 1
         if plain.proven:
             assert plain.value == pytest.approx(seen.best, abs=SAME), number
-    assert counts[True] >= 60
+    assert counts[True] >= 38

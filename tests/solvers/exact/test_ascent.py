@@ -36,13 +36,13 @@ def test_it_ends_near_the_proven_best(problem, compiled):
 
 def test_most_small_problems_are_solved():
     hits = 0
-    for number in range(60):
+    for number in range(40):
         problem = small_problem(number)
         value = solve_ascent(problem, n_starts=5, max_steps=100, random_state=0).certificate.value
         best = best_value(problem)
         assert value <= best + 1e-9
         hits += value >= best - 1e-9
-    assert hits >= 55
+    assert hits >= 37
 
 
 @pytest.mark.parametrize("problem", [PROBLEM, PRICED, preferences(0)], ids=["free", "priced", "preferences"])
