@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -250,6 +251,31 @@ def test_an_interrupt_anywhere_leaves_an_honest_bound(place, call, monkeypatch):
     solution = solve_branch_and_bound(problem, time_limit=None, random_state=0)
     honest(solution, problem, best[id(problem)])
     assert len(calls) == call
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_threads_at_work_are_told_before_they_are_waited_for(error, monkeypatch):
+    proven(LONG)
+    told = []
+
+    class Threads(ThreadPoolExecutor):
+        def __exit__(self, *exception):
+            told.append(int(search.stop[0]))
+            return super().__exit__(*exception)
+
+    def broken(futures, timeout):
+        raise error
+
+    monkeypatch.setattr(module, "ThreadPoolExecutor", Threads)
+    monkeypatch.setattr(module, "wait", broken)
+    search = Alone(LONG, **NOTHING)
+    if error is KeyboardInterrupt:
+        # The boxes of the batch are lost, the bound that covered them is not.
+        honest(search.run(()))
+    else:
+        with pytest.raises(ZeroDivisionError):
+            search.run(())
+    assert told == [1]
 
 
 def test_other_errors_are_not_swallowed():

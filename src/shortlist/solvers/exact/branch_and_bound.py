@@ -183,8 +183,13 @@ class _Search:
             if not self._done():
                 self._prepare()
                 with ThreadPoolExecutor(self.n_jobs) as threads:
-                    while not self._done():
-                        self._step(threads)
+                    try:
+                        while not self._done():
+                            self._step(threads)
+                    except BaseException:
+                        # Leaving waits for the threads: let them hand their boxes back.
+                        self.stop[0] = 1
+                        raise
         except KeyboardInterrupt:
             self.stop[0] = 1
             log.info("interrupted: the answer and the bound so far are kept")
