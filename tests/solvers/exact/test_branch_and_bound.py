@@ -115,17 +115,23 @@ def test_memory_is_kept_to_and_what_is_given_up_is_in_the_bound():
     assert max(seen) > 30_000
 
 
-def test_the_last_box_is_set_aside_where_it_is_too_thin_to_cut():
-    # Positives (1, 1) and (0, 0) both beat the negative (0, 1) by the margin at w = (1, -1) alone.
-    X = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
-    problem = RankProblem.of(X, np.array([True, True, False]), "wrs", margin=1.0)
+@pytest.mark.parametrize("l0", [0.0, 0.125])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_last_box_is_set_aside_where_it_is_too_thin_to_cut(compiled, l0):
+    if compiled and not available():
+        pytest.skip("needs Numba")
+    # w_1 >= 1, 3 w_2 >= 1 and 2 w_1 - 3 w_2 >= 1 hold together at (1, 1/3) alone, which no float is.
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0], [2.0, -3.0]])
+    problem = PreferenceProblem(X, 1.0, l0, np.array([1, 2, 3]), np.zeros(3, dtype=int), np.ones(3))
     best = best_value(problem)
-    search = Alone(problem, **NOTHING)
+    assert best == 3.0 - 2 * l0
+    search = Alone(problem, **{**NOTHING, "compiled": compiled})
     solution = search.run(())
     honest(solution, problem, best)
     # It ends by itself, with nothing left that could be cut, and does not claim what it has not seen.
-    assert len(search.pool) == 0
-    assert solution.certificate.proven is (solution.certificate.value == pytest.approx(best))
+    assert len(search.pool) == 0 and search.aside > -np.inf
+    assert not solution.certificate.proven
+    assert solution.certificate.bound == pytest.approx(best)
 
 
 @pytest.mark.parametrize("random_state", [0, 1])
