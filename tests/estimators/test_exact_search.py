@@ -218,18 +218,17 @@ class TestKeyboard:
 
     def test_in_branch_and_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("shortlist.solvers.exact.branch_and_bound.QUIET", 0.0)
-        settle, calls = _Search._settle, []
+        calls = []
 
-        def interrupted(search: _Search, limit: float) -> None:
-            settle(search, limit)
-            calls.append(limit)
-            if len(calls) == 2:
-                signal.raise_signal(signal.SIGINT)
+        def interrupted(search: _Search, threads: Any, pool: Any) -> float:
+            calls.append(1)
+            signal.raise_signal(signal.SIGINT)
+            return pool.best_key
 
-        monkeypatch.setattr(_Search, "_settle", interrupted)
+        monkeypatch.setattr(_Search, "_advance", interrupted)
         with pytest.warns(NotProvenWarning, match="ExactRanker was stopped with the value"):
             model = ExactRanker(random_state=0).fit(X, y)
-        assert len(calls) == 2
+        assert len(calls) == 1
         assert PROBLEM.floor < model.certificate_.value < model.certificate_.bound
         assert model.certificate_.value == pytest.approx(PROBLEM.value(model.coef_[0]))
         monkeypatch.undo()
@@ -271,7 +270,11 @@ class TestKeyboard:
         assert not hasattr(model, "coef_")
 
     def test_twice_breaks_off_branch_and_bound_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(_Search, "_step", lambda *_: signal.raise_signal(signal.SIGINT))
+        def interrupted(*_: Any) -> float:
+            signal.raise_signal(signal.SIGINT)
+            return 0.0
+
+        monkeypatch.setattr(_Search, "_advance", interrupted)
         model = ExactRanker(random_state=0)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)

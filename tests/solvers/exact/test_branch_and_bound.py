@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from shortlist.solvers.exact import branch_and_bound as module
+from shortlist.solvers.exact import chart
 from shortlist.solvers.exact.branch_and_bound import _Search, solve_branch_and_bound
 from shortlist.solvers.exact.compiled import available
 from shortlist.solvers.exact.problem import PreferenceProblem, RankProblem
@@ -103,8 +104,8 @@ def test_memory_is_kept_to_and_what_is_given_up_is_in_the_bound():
     seen = []
 
     class Watched(Alone):
-        def _settle(self, limit):
-            super()._settle(limit)
+        def _settle(self):
+            super()._settle()
             seen.append(self.pool.nbytes)
 
     search = Watched(LONG, **{**NOTHING, "max_nodes": 6000, "max_memory": 30_000.0})
@@ -238,7 +239,7 @@ def test_a_callback_ends_it(how, count, monkeypatch):
     assert solution.certificate.bound >= heard[-1].value
 
 
-@pytest.mark.parametrize("place", ["_step", "_descend_all", "_settle", "_look_at", "_unfold"])
+@pytest.mark.parametrize("place", ["_step", "_descend_all", "_settle", "_look_at", "_facets"])
 @pytest.mark.parametrize("call", [1, 3])
 def test_an_interrupt_anywhere_leaves_an_honest_bound(place, call, monkeypatch):
     calls = []
@@ -253,7 +254,7 @@ def test_an_interrupt_anywhere_leaves_an_honest_bound(place, call, monkeypatch):
     # The undisturbed search first.
     best = {id(problem): proven(problem).value for problem in (LONG, PRICED)}
     monkeypatch.setattr(_Search, place, interrupted)
-    problem = PRICED if place == "_unfold" else LONG
+    problem = PRICED if place == "_facets" else LONG
     solution = solve_branch_and_bound(problem, time_limit=None, random_state=0)
     honest(solution, problem, best[id(problem)])
     assert len(calls) == call
@@ -339,6 +340,59 @@ def test_an_answer_that_boxes_find_is_climbed_from():
     assert "better answer" in {progress.note for progress in solution.trace}
 
 
+# Charts
+
+
+def discrete(l0=0.0):
+    rng = np.random.default_rng(5)
+    y = np.arange(24) < 8
+    X = np.where(rng.random((24, 4)) < 0.4 + 0.2 * y[:, None], 1.0, 0.0)
+    X[:, 3] = rng.random(24)
+    return RankProblem.of(X, y, "dcg", l0=l0)
+
+
+@pytest.mark.parametrize("problem", [LONG, discrete()], ids=["continuous", "discrete"])
+def test_either_kind_of_chart_proves_the_same(problem, monkeypatch):
+    values = []
+    for kind in chart.KINDS:
+        monkeypatch.setattr(module, "KINDS", (kind,))
+        solution = solve_branch_and_bound(problem, time_limit=None, random_state=0)
+        assert solution.certificate.proven
+        assert f"search in a {kind} chart" in {progress.note for progress in solution.trace}
+        values.append(solution.certificate.value)
+    assert values[0] == pytest.approx(values[1], abs=1e-9)
+
+
+def test_the_search_goes_on_in_the_chart_whose_bound_fell_further(monkeypatch):
+    monkeypatch.setattr(module, "TRIAL", 60)
+    bounds = {}
+
+    class Watched(Alone):
+        def _advance(self, threads, pool):
+            aside = super()._advance(threads, pool)
+            if pool is not self.pool:
+                bounds[len(bounds) if pool not in seen else seen.index(pool)] = max(pool.best_key, aside)
+                seen.append(pool) if pool not in seen else None
+            return aside
+
+    for problem in (LONG, discrete()):
+        seen: list[Any] = []
+        bounds.clear()
+        search = Watched(problem, **{**NOTHING, "max_nodes": 400})
+        honest(search.run(()), problem, solve_branch_and_bound(problem, random_state=0).certificate.value)
+        assert len(bounds) == 2
+        assert search.kind == chart.KINDS[int(bounds[1] < bounds[0])]
+
+
+def test_with_a_price_the_trial_chooses_the_kind_and_nothing_else():
+    problem = discrete(l0=0.1)
+    solution = solve_branch_and_bound(problem, time_limit=None, random_state=0)
+    assert solution.certificate.proven
+    assert not any("chart" in progress.note for progress in solution.trace)
+    for w in np.random.default_rng(0).normal(size=(2000, 4)):
+        assert problem.value(w / np.abs(w).max()) <= solution.certificate.value + 1e-9
+
+
 # Supports
 
 
@@ -347,7 +401,7 @@ def test_an_answer_that_boxes_find_is_climbed_from():
 def test_prices_are_exact_with_many_supports_or_few_charts(charts, compiled, monkeypatch):
     if compiled and not available():
         pytest.skip("needs Numba")
-    monkeypatch.setattr(module, "CHARTS", charts)
+    monkeypatch.setattr(chart, "CHARTS", charts)
     for number in range(61, 100, 4):
         problem = small_problem(number)
         assert problem.l0 > 0

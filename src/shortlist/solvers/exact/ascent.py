@@ -279,6 +279,7 @@ def solve_ascent(
     start: Sequence[Array] = (),
     callback: Callback | None = None,
     compiled: bool | None = None,
+    climber: Climber | None = None,
 ) -> ExactSolution:
     """Climb from given, convex and perturbed weights; the best answer, with the bound that needs no search.
 
@@ -299,6 +300,8 @@ def solve_ascent(
         Told the ``Progress`` after each climb; a true answer ends the search.
     compiled : bool, optional
         Use Numba; the default does where it is installed.
+    climber : Climber, optional
+        Does the climbing, with its own generator and form of code, and holds the best answer at any moment.
 
     Returns
     -------
@@ -316,7 +319,7 @@ def solve_ascent(
         raise ValueError("n_starts=None never ends by itself: give time_limit (seconds) or max_steps (line searches)")
     began = time.perf_counter()
     deadline = math.inf if time_limit is None else began + time_limit
-    climber = Climber(problem, np.random.default_rng(random_state), compiled=compiled)
+    climber = climber or Climber(problem, np.random.default_rng(random_state), compiled=compiled)
     trace: list[Progress] = []
 
     def told(note: str) -> bool:

@@ -74,6 +74,8 @@ def count_lost(lists: Lists, lost: Array) -> tuple[Array, Array]:
 
 def path_places(lists: Lists, A: Array, L: Array) -> Array:
     """(B, positives): the places of each list's positives, best first."""
+    if lists.pos_start[-1] == len(lists.pos_start) - 1:  # one positive a list
+        return np.asarray(1 + A)
     places = np.empty(A.shape, dtype=np.int64)
     for l in range(len(lists.pos_start) - 1):
         own = slice(lists.pos_start[l], lists.pos_start[l + 1])

@@ -38,12 +38,12 @@ from shortlist.solvers.exact import compiled as compiled_form
 from shortlist.solvers.exact.ascent import Climber, solve_ascent
 from shortlist.solvers.exact.bounds import descend_arrays
 from shortlist.solvers.exact.boxes import BoxSet, Pool
-from shortlist.solvers.exact.chart import Chart, make_chart
+from shortlist.solvers.exact.chart import KINDS, Atlas, Chart, Kind
 from shortlist.solvers.exact.descent import Effort, Twins
 from shortlist.solvers.exact.outcome import Callback, ExactCertificate, ExactSolution, Progress, relative_gap
 from shortlist.solvers.exact.pairs import PairForm
 from shortlist.solvers.exact.problem import ExactProblem, PreferenceProblem, RankProblem
-from shortlist.solvers.exact.support import Families
+from shortlist.solvers.exact.support import Families, Family
 
 Array = NDArray[Any]
 
@@ -59,10 +59,11 @@ LEVELS = 10
 STARTS = 12
 FIRST_LOOKS = 12_000_000
 BOXES_A_LINE = 20
+# Boxes that each kind of chart is tried for, and features from which on the kind makes a difference.
+TRIAL = 1500
+TRIED = 4
 # Seconds between two reports.
 QUIET = 0.2
-# Charts kept at a time; one is made again when needed.
-CHARTS = 64
 
 
 def solve_branch_and_bound(
@@ -160,9 +161,7 @@ class _Search:
         self.pairs = PairForm.of(problem)
         self.families = Families(self.pairs, _features(problem), problem.margin, problem.l0)
         self.pool = Pool(problem.X.shape[1])
-        self.supports: list[Array] = []
-        self.charts: dict[int, Chart] = {}
-        self.centre = self.climber.best_w
+        self.kind: Kind = KINDS[0]
         self.twins = Twins(
             self.pairs.twin_first, self.pairs.twin_second, self.pairs.has_equal_twins and problem.X.shape[1] <= 4
         )
@@ -184,6 +183,7 @@ class _Search:
                 self._prepare()
                 with ThreadPoolExecutor(self.n_jobs) as threads:
                     try:
+                        self._try_charts(threads)
                         while not self._done():
                             self._step(threads)
                     except BaseException:
@@ -199,56 +199,102 @@ class _Search:
         if self._report("first answer", always=True):
             return
         left = self.deadline - time.perf_counter()
-        first = solve_ascent(
+        solve_ascent(
             self.problem,
             n_starts=STARTS,
             max_steps=min(max(FIRST_LOOKS // (len(self.pairs.D) + 3000), 30), 3000),
             start=start,
             time_limit=0.2 * left if left < math.inf else None,
-            random_state=self.rng,
-            compiled=self.compiled,
+            climber=self.climber,
         )
-        self.climber.offer(first.coef)
         self.climber.n_lines = 0
         self._report("search", always=True)
 
     def _prepare(self) -> None:
-        self.centre = self.climber.best_w
+        self.atlas = Atlas(self.pairs, self.problem.margin, self.climber.best_w)
         if self.compiled:
             self._report("compiling the search (once; kept on disk)", always=True)
             self.descend = compiled_form.functions()["descend"]
 
+    def _try_charts(self, threads: ThreadPoolExecutor) -> None:
+        """Begin in each kind of chart; go on in the one whose bound fell furthest.
+
+        Where coefficients have a price nothing but the kind is kept: the supports are searched one by one.
+        """
+        family = self.families.widest
+        if family is None or len(family.within) < TRIED:
+            return
+        trial = TRIAL if self.max_nodes is None else min(TRIAL, self.max_nodes // 4)
+        chosen, least = None, math.inf
+        for kind in KINDS:
+            pool, ends = Pool(self.problem.X.shape[1]), self.nodes + trial
+            pool.add(self._facets(family, kind))
+            aside, bound = -math.inf, pool.best_key
+            while self.nodes < ends and not self._out_of_time() and not self._good_enough(bound):
+                aside = max(aside, self._advance(threads, pool))
+                bound = max(pool.best_key, aside)
+                self._report(f"trying a {kind} chart")
+            if bound < least:
+                self.kind, least, chosen = kind, bound, (pool, aside)
+            if not len(pool) or self._good_enough(bound):
+                break
+        if self.problem.l0 == 0 and chosen is not None:
+            self.families.unfold()
+            self.pool, self.aside = chosen
+            self._settle()
+            self._report(f"search in a {self.kind} chart", always=True)
+
     def _step(self, threads: ThreadPoolExecutor) -> None:
         """One batch."""
-        slack = ExactCertificate.ROUNDING * max(1.0, abs(self.climber.best_value))
-        limit = self.climber.best_value + slack
-        while self.families.best_key > max(self.pool.best_key, limit):
-            self._unfold()
-        if not len(self.pool):
-            self._settle(limit)
-            return
-        full = self.pool.nbytes > self.max_memory
-        boxes = self.pool.take(TASKS, largest=not full)
+        while self.families.best_key > max(self.pool.best_key, self._hopeless) and not self._out_of_time():
+            family = self.families.unfold()
+            if family is not None:
+                self.pool.add(self._facets(family, self.kind))
+        if len(self.pool):
+            self.aside = max(self.aside, self._advance(threads, self.pool))
+        self._settle()
+        self._report("search")
+
+    def _advance(self, threads: ThreadPoolExecutor, pool: Pool) -> float:
+        """Take boxes from a pool, search below them, put back what has hope; the largest key set aside or given up."""
+        limit = self._hopeless
+        full = pool.nbytes > self.max_memory
+        boxes = pool.take(TASKS, largest=not full)
         keep_below = limit if full else float(boxes.key.min())
         budget = BUDGET
         if self.max_nodes is not None:
             budget = max(1, min(BUDGET, (self.max_nodes - self.nodes) // len(boxes.key)))
         found = self._descend_all(threads, boxes, limit, keep_below, budget)
-        best_u, best_key = None, -math.inf
+        best_u, best_key, put_aside = None, -math.inf, -math.inf
         for chart, number, price, (c, r, bound, age, nodes, aside, value, u) in found:
-            s = c.shape[1]
-            wide = np.zeros((2, len(c), self.problem.X.shape[1]))
-            wide[0, :, :s], wide[1, :, :s] = c, r
-            self.pool.add(BoxSet(wide[0], wide[1], bound, bound - price, age, np.full(len(c), number)))
+            pool.add(self._wide(c, r, bound, bound - price, age, number))
             self.nodes += nodes
-            self.aside = max(self.aside, aside - price)
+            put_aside = max(put_aside, aside - price)
             if value - price > best_key:
                 best_u, best_key = chart.point(u), value - price
         self.batches += 1
         if best_u is not None:
             self._look_at(best_u, best_key)
-        self._settle(limit)
-        self._report("search")
+        pool.prune(self._hopeless)
+        if pool.nbytes > 2 * self.max_memory:
+            keep = int(len(pool) * self.max_memory / pool.nbytes)
+            given_up = pool.take(len(pool) - keep, largest=False)
+            put_aside = max(put_aside, float(given_up.key.max()))
+        return put_aside
+
+    def _facets(self, family: Family, kind: Kind) -> BoxSet:
+        """The boxes that cover a support."""
+        number = self.atlas.add(np.array(sorted(family.within), dtype=np.intp), kind)
+        centre, radius = self.atlas[number].facets()
+        bound = np.full(len(centre), family.bound)
+        key = bound - self.problem.l0 * len(family.within)
+        return self._wide(centre, radius, bound, key, np.full(len(centre), 100), number)
+
+    def _wide(self, c: Array, r: Array, bound: Array, key: Array, age: Array, number: int) -> BoxSet:
+        """Boxes of a chart as a pool keeps them."""
+        wide = np.zeros((2, len(c), self.problem.X.shape[1]))
+        wide[0, :, : c.shape[1]], wide[1, :, : c.shape[1]] = c, r
+        return BoxSet(wide[0], wide[1], bound, key, age, np.full(len(c), number))
 
     def _descend_all(
         self, threads: ThreadPoolExecutor, boxes: BoxSet, limit: float, keep_below: float, budget: int
@@ -256,7 +302,7 @@ class _Search:
         """The boxes' descents, in portions of one chart."""
         jobs: list[tuple[Chart, int, float, Future[Any]]] = []
         for number in np.unique(boxes.chart):
-            chart = self._chart(int(number))
+            chart = self.atlas[int(number)]
             s = len(chart.support)
             price = self.problem.l0 * s
             own = boxes.rows(boxes.chart == number)
@@ -282,31 +328,6 @@ class _Search:
     def _timed(self) -> bool:
         return self.deadline < math.inf
 
-    # Supports and charts
-
-    def _unfold(self) -> None:
-        family = self.families.unfold()
-        if family is None:
-            return
-        number = len(self.supports)
-        self.supports.append(np.array(sorted(family.within), dtype=np.intp))
-        chart = self._chart(number)
-        centre, radius = chart.facets()
-        wide = np.zeros((2, len(centre), self.problem.X.shape[1]))
-        s = len(chart.support)
-        wide[0, :, :s], wide[1, :, :s] = centre, radius
-        bound = np.full(len(centre), family.bound)
-        key = bound - self.problem.l0 * s
-        age = np.full(len(centre), 100)
-        self.pool.add(BoxSet(wide[0], wide[1], bound, key, age, np.full(len(centre), number)))
-
-    def _chart(self, number: int) -> Chart:
-        if number not in self.charts:
-            if len(self.charts) >= CHARTS:
-                del self.charts[next(iter(self.charts))]
-            self.charts[number] = make_chart(self.pairs, self.problem.margin, self.supports[number], self.centre)
-        return self.charts[number]
-
     # Answers
 
     def _look_at(self, w: Array, believed: float) -> None:
@@ -322,32 +343,34 @@ class _Search:
 
     # Bounds and ends
 
-    def _settle(self, limit: float) -> None:
-        """Forget what is hopeless, and state the bound."""
-        slack = ExactCertificate.ROUNDING * max(1.0, abs(self.climber.best_value))
-        self.pool.prune(self.climber.best_value + slack)
-        if self.pool.nbytes > 2 * self.max_memory:
-            keep = int(len(self.pool) * self.max_memory / self.pool.nbytes)
-            given_up = self.pool.take(len(self.pool) - keep, largest=False)
-            self.aside = max(self.aside, float(given_up.key.max()))
+    @property
+    def _hopeless(self) -> float:
+        """A bound up to this is no hope."""
+        best = self.climber.best_value
+        return best + ExactCertificate.ROUNDING * max(1.0, abs(best))
+
+    def _settle(self) -> None:
+        """State the bound."""
         open_ = max(self.pool.best_key, self.families.best_key, self.aside)
         self.bound = max(self.climber.best_value, min(self.bound, open_))
 
-    def _done(self) -> bool:
+    def _out_of_time(self) -> bool:
         if self.asked_to_stop or self.stop[0] or time.perf_counter() >= self.deadline:
             return True
-        if self.max_nodes is not None and self.nodes >= self.max_nodes:
-            return True
-        best = self.climber.best_value
-        slack = ExactCertificate.ROUNDING * max(1.0, abs(best))
-        if relative_gap(best, self.bound) <= self.gap_tol or self.bound <= best + slack:
+        return self.max_nodes is not None and self.nodes >= self.max_nodes
+
+    def _good_enough(self, bound: float) -> bool:
+        return bound <= self._hopeless or relative_gap(self.climber.best_value, bound) <= self.gap_tol
+
+    def _done(self) -> bool:
+        if self._out_of_time() or self._good_enough(self.bound):
             return True
         # What is left cannot be cut.
-        return self.batches > 0 and not len(self.pool) and self.families.best_key <= best + slack
+        return self.batches > 0 and not len(self.pool) and self.families.best_key <= self._hopeless
 
     def _report(self, note: str, always: bool = False) -> bool:
         now = time.perf_counter()
-        if not always and now < self.told + QUIET:
+        if self.asked_to_stop or (not always and now < self.told + QUIET):
             return self.asked_to_stop
         self.told = now
         progress = Progress(now - self.began, self.climber.best_value, self.bound, self.nodes, note)

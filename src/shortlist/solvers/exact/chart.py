@@ -5,8 +5,10 @@
 Any such M reaches every direction, so no proof depends on its choice; the boxes of the search live in u.  Around the
 incumbent w* the pairs that a small change of w decides are those with the smallest angle |w*.D| / |D|.  Projected on
 the complement of w*, with Q an orthonormal basis of it, they have a second moment C: the columns of M are w* / 2 and
-Q C^(-1/2).  A box of u then cuts about equally many pairs in every coordinate, which needs several times fewer boxes
-than the axes of the features do.
+Q C^(-1/2).  A box of u then cuts about equally many pairs in every coordinate, which on continuous features needs
+several times fewer boxes than their axes do.  Discrete features are another matter: many pairs differ in a few of them
+alone, and a box along the axes decides these at once.  So there are two kinds of charts, ``whitened`` and ``scaled``
+(the axes, each divided by the spread of the same pairs), and the search tries both.
 
 The point that competes is w / max_j |w_j|.  In u a pair is therefore won when  u.(M'D) >= margin max_j |M_j.u|, and a
 box bounds the right-hand side from both sides.  With a price on coefficients each support has a chart of its own.
@@ -15,7 +17,7 @@ box bounds the right-hand side from both sides.  With a price on coefficients ea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +27,15 @@ from shortlist.solvers.exact.problem import on_the_cube
 
 Array = NDArray[Any]
 
-__all__ = ["Chart", "ChartArrays", "make_chart"]
+__all__ = ["KINDS", "Atlas", "Chart", "ChartArrays", "Kind", "make_chart"]
+
+Kind = Literal["whitened", "scaled"]
+KINDS: tuple[Kind, ...] = ("whitened", "scaled")
 
 NEAREST = 150
 FLOOR = 1e-3
+# Charts kept at a time; one is made again when needed.
+CHARTS = 64
 
 
 class ChartArrays(NamedTuple):
@@ -88,10 +95,40 @@ class Chart:
         return centre, radius
 
 
-def make_chart(pairs: PairForm, margin: float, support: Array, w: Array) -> Chart:
+class Atlas:
+    """The charts of a search, by number; made when they are needed, and again when they were forgotten.
+
+    Parameters
+    ----------
+    pairs : PairForm
+    margin : float
+    centre : (d,) array
+        The weights around which all charts are made.
+    """
+
+    def __init__(self, pairs: PairForm, margin: float, centre: Array) -> None:
+        self._pairs, self._margin, self._centre = pairs, margin, centre
+        self._wanted: list[tuple[Array, Kind]] = []
+        self._made: dict[int, Chart] = {}
+
+    def add(self, support: Array, kind: Kind) -> int:
+        """The number of a further chart."""
+        self._wanted.append((support, kind))
+        return len(self._wanted) - 1
+
+    def __getitem__(self, number: int) -> Chart:
+        if number not in self._made:
+            if len(self._made) >= CHARTS:
+                del self._made[next(iter(self._made))]
+            support, kind = self._wanted[number]
+            self._made[number] = make_chart(self._pairs, self._margin, support, self._centre, kind)
+        return self._made[number]
+
+
+def make_chart(pairs: PairForm, margin: float, support: Array, w: Array, kind: Kind = "whitened") -> Chart:
     """The chart around ``w`` restricted to a support (around the mean difference, where that is the origin)."""
     D = pairs.D[:, support]
-    M = _columns(D, w[support])
+    M = _whitened(D, w[support]) if kind == "whitened" else _scaled(D, w[support])
     return Chart(
         support=support,
         arrays=ChartArrays(
@@ -106,18 +143,28 @@ def make_chart(pairs: PairForm, margin: float, support: Array, w: Array) -> Char
     )
 
 
-def _columns(D: Array, w: Array) -> Array:
-    s = len(w)
+def _middle(D: Array, w: Array) -> Array:
+    """A direction of length 1 for the chart to be made around."""
     if not w.any():
-        w = D.mean(axis=0) if len(D) else np.zeros(s)
+        w = D.mean(axis=0) if len(D) else np.zeros(len(w))
     if not np.linalg.norm(w) > 0:
-        w = np.ones(s)
-    w = w / np.linalg.norm(w)
-    complement = np.linalg.svd(w[None, :])[2][1:].T
+        w = np.ones(len(w))
+    return np.asarray(w / np.linalg.norm(w))
+
+
+def _nearest(D: Array, w: Array) -> Array:
+    """The differences that a small change of ``w`` decides."""
     lengths = np.linalg.norm(D, axis=1)
     alive = lengths > 0
     near = np.argsort(np.abs(D[alive] @ w) / lengths[alive], kind="stable")[:NEAREST]
-    projected = D[alive][near] @ complement
+    return np.asarray(D[alive][near])
+
+
+def _whitened(D: Array, w: Array) -> Array:
+    w = _middle(D, w)
+    s, near = len(w), _nearest(D, w)
+    complement = np.linalg.svd(w[None, :])[2][1:].T
+    projected = near @ complement
     values, vectors = np.linalg.eigh(projected.T @ projected) if len(near) else (np.ones(s - 1), np.eye(s - 1))
     top = values.max(initial=0.0)
     if top <= 0:
@@ -126,3 +173,11 @@ def _columns(D: Array, w: Array) -> Array:
     basis = complement @ root
     widest = np.linalg.norm(basis, axis=0).max(initial=0.0)
     return np.column_stack([0.5 * w, basis / widest if widest > 0 else basis])
+
+
+def _scaled(D: Array, w: Array) -> Array:
+    near = _nearest(D, _middle(D, w))
+    spread = np.sqrt((near**2).mean(axis=0)) if len(near) else np.ones(len(w))
+    floor = np.sqrt(FLOOR) * spread.max(initial=0.0)
+    scale = 1 / np.maximum(spread, floor) if floor > 0 else np.ones(len(w))
+    return np.asarray(np.diag(scale / scale.max()))

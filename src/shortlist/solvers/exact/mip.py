@@ -50,6 +50,8 @@ log = logging.getLogger(__name__)
 TOLERANCE = 1e-6
 # Seconds after which the callback is asked again, whatever HiGHS has to say.
 SILENCE = 0.2
+# Seconds for the linear program that looks at the last answer again.
+AFTERWARDS = 1.0
 
 
 def solve_mip(
@@ -79,7 +81,7 @@ def solve_mip(
     start : (d,) array, optional
         A first answer, handed over as values of all variables.
     time_limit : float, optional
-        Seconds.
+        Seconds.  To hand a large program over, and to look at the last answer again, may take one or two more.
     gap_tol : float
         Relative gap at which HiGHS may stop.
     random_state : int, Generator or None
@@ -265,7 +267,9 @@ def _widest_gap(program: Program, x: Array, w: Array) -> Array:
     cost = np.zeros(len(inside) + 1)
     cost[-1] = -1.0
     bounds = [(-1.0, 1.0)] * len(inside) + [(0.0, None)]
-    found = linprog(cost, A_ub=A, b_ub=np.zeros(len(D)), bounds=bounds, method="highs")
+    found = linprog(
+        cost, A_ub=A, b_ub=np.zeros(len(D)), bounds=bounds, method="highs", options={"time_limit": AFTERWARDS}
+    )
     if found.x is None or not found.x[:-1].any():
         return w
     wide = np.zeros(len(w))

@@ -80,18 +80,14 @@ class PairForm:
         """The pairs of a problem, in O(pairs)."""
         X = problem.X
         if isinstance(problem, PreferenceProblem):
-            positives = [problem.better[p : p + 1] for p in range(len(problem.better))]
-            negatives = [problem.worse[p : p + 1] for p in range(len(problem.worse))]
-            discounts = [np.array([weight, 0.0]) for weight in problem.weights]
-            resolved = True
+            positives, resolved = [], True
+            lists, better, worse = _of_one_pair(problem.weights), problem.better, problem.worse
         elif isinstance(problem, RankProblem):
-            positives = [list_.positives for list_ in problem.lists]
+            positives, resolved = [list_.positives for list_ in problem.lists], problem.ranks == "resolved"
             negatives = [list_.negatives for list_ in problem.lists]
-            discounts = [list_.discounts for list_ in problem.lists]
-            resolved = problem.ranks == "resolved"
+            lists, better, worse = _flat(positives, negatives, [list_.discounts for list_ in problem.lists])
         else:
             raise TypeError(f"branch and bound knows RankProblem and PreferenceProblem, got {type(problem).__name__}")
-        lists, better, worse = _flat(positives, negatives, discounts)
         D = X[better] - X[worse]
         first, second = _none(), _none()
         if not resolved and sum(len(p) ** 2 for p in positives) * X.shape[1] <= 2 * TWIN_NUMBERS:
@@ -114,6 +110,20 @@ class PairForm:
 
 def _none() -> Array:
     return np.zeros(0, dtype=np.int64)
+
+
+def _of_one_pair(weights: Array) -> Lists:
+    """Lists of one positive and one negative each, which earn ``weights`` in the right order."""
+    P = len(weights)
+    each, price = np.arange(P + 1, dtype=np.int64), np.asarray(weights, dtype=np.float64)
+    disc = np.zeros((P, 3))
+    disc[:, 1] = price
+    order = np.argsort(price, kind="stable").astype(np.int64)
+    pairs = each[:-1].astype(np.int32)
+    return Lists(
+        pos=pairs, neg=pairs.copy(), pos_start=each, neg_start=each.copy(), place_start=3 * each, disc=disc.ravel(),
+        unit_list=order, unit_place=np.ones(P, dtype=np.int64), unit_price=price[order], convex=P == 1,
+    )  # fmt: skip
 
 
 def _flat(positives: list[Array], negatives: list[Array], discounts: list[Array]) -> tuple[Lists, Array, Array]:

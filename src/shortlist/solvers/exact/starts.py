@@ -37,7 +37,7 @@ _RIDGES = (1e-4, 1e-2, 1.0)
 # C of TopPush, in units of one over the columns' total variance.
 _TOP_C = (1e1, 1e3, 1e5)
 _LARGEST_SCATTER = 2_000
-_LARGEST_PROGRAM = 2_000_000
+_LARGEST_PROGRAM = 2_000_000  # numbers
 _CHUNK = 1 << 16
 
 
@@ -64,7 +64,8 @@ def convex_starts(problem: ExactProblem) -> Iterator[Array]:
             nearly |= share >= 0.5
             if w.any():
                 yield w
-    if nearly and problem.X.size <= _LARGEST_PROGRAM:
+    rows = len(problem.better) if isinstance(problem, PreferenceProblem) else len(problem.X)
+    if nearly and rows * problem.X.shape[1] <= _LARGEST_PROGRAM:
         separating = separating_weights(problem)
         if separating is not None:
             yield separating

@@ -74,6 +74,11 @@ class Families:
         """The largest bound of a value among those that wait, or -inf."""
         return -self._heap[0][0] if self._heap else -np.inf
 
+    @property
+    def widest(self) -> Family | None:
+        """The one family that holds all others, before any was unfolded."""
+        return self._heap[0][2] if self._heap else None
+
     def unfold(self) -> Family | None:
         """Split the most hopeful family; the support itself, if it is one only."""
         family = heapq.heappop(self._heap)[2]
