@@ -66,6 +66,7 @@ def test_costs_that_vanish_at_zero_are_solved_by_zero(kind):
     found = solve_bundle(X, risk_of(y, kind), 100.0)
     assert found.certificate.primal == found.certificate.bound == 0
     assert not found.coef.any()
+    assert found.certificate.n_iter == 1
     # From elsewhere the way leads back.
     back = solve_bundle(X, risk_of(y, kind), 100.0, start=-10 * X[0])
     assert back.certificate.primal == 0
@@ -212,6 +213,8 @@ def test_the_callback_sees_the_gap_close():
     seen = []
     found = solve_bundle(X, risk_of(y, ("mp", 1, "closure")), 10.0, callback=lambda *a: seen.append(a))
     assert [a[0] for a in seen] == list(range(1, found.certificate.n_iter + 1))
+    solve_bundle(X, risk_of(y, ("hr", 1, "closure")), 10.0, callback=lambda *a: seen.append(a))
+    assert seen.pop() == (1, 0.0, 0.0)
     assert all(late[1] <= early[1] and late[2] >= early[2] for early, late in pairwise(seen))
 
 
@@ -281,6 +284,19 @@ class TestTheSmallProgram:
             assert a.min() >= 0
             assert a.sum() == pytest.approx(1.0)
             assert a @ slope - slope.min() <= 1e-6 * max(1.0, abs(a @ slope))
+
+    def test_a_matrix_that_rounding_made_indefinite_is_lifted(self):
+        G = np.array([[2.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+        a = best_weights(G, np.zeros(3), np.full(3, 1 / 3))
+        assert a.min() >= 0
+        assert a.sum() == pytest.approx(1.0)
+
+    def test_a_budget_of_pivots_leaves_a_feasible_point(self):
+        rng = np.random.default_rng(2)
+        A = rng.normal(size=(20, 5))
+        a = best_weights(A @ A.T, rng.normal(size=20), np.eye(20)[0], max_pivots=3)
+        assert a.min() >= 0
+        assert a.sum() == pytest.approx(1.0)
 
     def test_a_warm_start_needs_fewer_pivots(self):
         rng = np.random.default_rng(1)

@@ -85,6 +85,9 @@ def test_a_cost_that_vanishes_at_zero_is_solved_by_zero():
     found = solve_newton(X, risk_of(y, ("hr", "closure")), 100.0)
     assert found.certificate.primal == found.certificate.bound == 0
     assert not found.coef.any()
+    seen = []
+    solve_newton(X, risk_of(y, ("hr", "closure")), 100.0, callback=lambda *a: seen.append(a))
+    assert seen == [(1, 0.0, 0.0)]
 
 
 def test_a_warm_start_saves_steps_and_changes_nothing():
