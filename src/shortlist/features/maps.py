@@ -224,9 +224,13 @@ class KernelMap(FeatureMap):
         weight = self._check_fit(X, sample_weight)
         single = _precision(X) == np.float32
         X = _rows(X)
-        candidates, representative = self._candidates(X, np.flatnonzero(weight > 0))
+        present = np.flatnonzero(weight > 0)
+        # Where all rows serve there is nothing to draw, and the features must not depend on a seed.
+        candidates, representative = self._candidates(X, present, 0)
         m = self._number_of_landmarks(len(candidates))
         self.is_exact_ = m == len(candidates)
+        if not self.is_exact_:
+            candidates, representative = self._candidates(X, present, seed_of(self.random_state))
         with np.errstate(over="ignore", invalid="ignore"):
             gram = self._gram(X, candidates[:m], weight)
         # Single precision cannot hold more of a row than its rounding unit; double is left to the factor.
@@ -241,8 +245,8 @@ class KernelMap(FeatureMap):
         self._keep_basis(X)
         return found, representative
 
-    def _candidates(self, X: Matrix, present: Array) -> tuple[Array, Array]:
-        return distinct_rows(X, present, seed_of(self.random_state))
+    def _candidates(self, X: Matrix, present: Array, seed: int) -> tuple[Array, Array]:
+        return distinct_rows(X, present, seed)
 
     def _number_of_landmarks(self, n_distinct: int) -> int:
         if self.n_landmarks is None:
@@ -307,8 +311,8 @@ class PrecomputedMap(KernelMap):
             )
         return super()._check_fit(X, sample_weight)
 
-    def _candidates(self, X: Matrix, present: Array) -> tuple[Array, Array]:
-        shuffled = np.random.default_rng(seed_of(self.random_state)).permutation(present)
+    def _candidates(self, X: Matrix, present: Array, seed: int) -> tuple[Array, Array]:
+        shuffled = np.random.default_rng(seed).permutation(present)
         representative = np.full(X.shape[0], -1, dtype=np.intp)
         representative[shuffled] = np.arange(len(shuffled))
         return shuffled, representative
