@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,13 @@ def test_the_losses_written_anew_are_the_same(name: str) -> None:
 
 
 def test_it_shares_no_mathematics_with_the_solvers() -> None:
-    text = Path(module.__file__).read_text()
-    lines = [line for line in text.splitlines() if line.startswith(("from shortlist", "import shortlist"))]
-    assert lines == ["from shortlist.solvers.solution import Certificate"]
+    """Of the package its files know one another and the record of a certificate, wherever they import."""
+    room = Path(module.__file__).parent
+    files = {path.stem: ast.parse(path.read_text()) for path in room.glob("certification*.py")}
+    allowed = {"shortlist.solvers.solution"} | {f"shortlist.{name}" for name in files}
+    for name, tree in files.items():
+        nodes = list(ast.walk(tree))
+        assert not any(isinstance(node, ast.ImportFrom) and node.level for node in nodes), name
+        known = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+        known |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        assert {one for one in known if one.partition(".")[0] == "shortlist"} <= allowed, name
