@@ -1,8 +1,9 @@
 """The rating experiments of the papers on magnitudes: one test reviewer, half of the ratings to learn from.
 
 A test reviewer's rated items are the rows; the ratings that 300 reference reviewers gave to them are the features, and
-where a reference reviewer gave none, that reviewer's median.  Reference reviewers come from a group by their number of
-ratings.  Half of the rows train, half test; figures are means over test reviewers, and deviations those over repeats.
+where a reference reviewer gave none, that reviewer's median.  Reference reviewers are drawn for each test reviewer
+from a group by their number of ratings.  Half of the rows train, half test; figures are means over test reviewers, and
+deviations those over repeats.
 
 The sets here are parts of the papers': a fifth of MovieLens-1M's users, the first of Jester's three files (where every
 user rated 36 jokes or more), extracts of Book-Crossing.  They are read from the folder that SHORTLIST_DATA names.
@@ -25,6 +26,7 @@ from benchmarks._common import Array
 __all__ = ["GROUPS", "SETS", "Problem", "load_ratings", "problems"]
 
 REFERENCES = 300
+HELD_OUT = 30  # test reviewers to tune on, at most a quarter
 BOOK_RATINGS, BOOK_READERS = 100, 10  # the paper has 200, which leave 36 users of this part
 
 # Least and most ratings of the reference reviewers, by set and group.
@@ -97,20 +99,27 @@ def _made() -> Array:
     return np.clip(R, 1, 5)
 
 
-def problems(name: str, R: Array, group: tuple[int, int], n_reviewers: int, seed: int) -> Iterator[Problem]:
-    """Test reviewers at random, all with the references of one draw."""
+def problems(
+    name: str, R: Array, group: tuple[int, int], n_reviewers: int, seed: int, among: str = "all"
+) -> Iterator[Problem]:
+    """Test reviewers at random, each with references of their own.
+
+    ``among`` is "all", "held out" (some that are always the same, to tune on) or "others" (all but these).
+    """
     rng = np.random.default_rng(seed)
     counts = (~np.isnan(R)).sum(axis=1)
     least, most = TESTED[name]
     tested = np.flatnonzero((counts >= least) & (counts <= most))
-    tested = rng.permutation(tested)[:n_reviewers]
-    candidates = np.setdiff1d(np.flatnonzero((counts >= group[0]) & (counts < group[1])), tested)
-    references = rng.permutation(candidates)[:REFERENCES]
-    F = R[references]
-    F = np.where(np.isnan(F), np.nanmedian(F, axis=1, keepdims=True), F).T
-    for reviewer in tested:
+    tuned = min(HELD_OUT, len(tested) // 4)
+    mixed = np.random.default_rng(0).permutation(tested)
+    tested = {"all": tested, "held out": mixed[:tuned], "others": mixed[tuned:]}[among]
+    members = np.flatnonzero((counts >= group[0]) & (counts < group[1]))
+    medians = np.nanmedian(R[members], axis=1)
+    for reviewer in rng.permutation(tested)[:n_reviewers]:
+        chosen = rng.permutation(np.flatnonzero(members != reviewer))[:REFERENCES]
         items = rng.permutation(np.flatnonzero(~np.isnan(R[reviewer])))
+        F = R[np.ix_(members[chosen], items)]
+        F = np.where(np.isnan(F), medians[chosen, None], F).T.astype(np.float64)
+        y: Any = R[reviewer, items].astype(np.float64)
         half = len(items) // 2
-        train, test = items[:half], items[half:]
-        y: Any = R[reviewer].astype(np.float64)
-        yield Problem(F[train].astype(np.float64), y[train], F[test].astype(np.float64), y[test])
+        yield Problem(F[:half], y[:half], F[half:], y[half:])

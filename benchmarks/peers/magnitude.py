@@ -14,6 +14,7 @@ fitted; ``online`` has no kernel matrix and 20,000 rows.
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import time
 from collections.abc import Callable
@@ -74,6 +75,11 @@ def versus(task: Callable[[], Any], reference: Callable[[], Any], repeats: int) 
     turns = [(seconds(task), seconds(reference)) for _ in range(repeats)]
     ours, theirs = zip(*turns, strict=True)
     return min(ours), min(theirs)
+
+
+def peak_memory() -> float:
+    """GB that the process has held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
 def path(n: int, repeats: int) -> list[Line]:
@@ -153,7 +159,7 @@ def svrank(n: int, repeats: int) -> list[Line]:
 def memory(n: int, repeats: int) -> list[Line]:
     X, y = data(n)
     took = seconds(lambda: MPRank(100.0, kernel="rbf", gamma=GAMMA, n_landmarks=500, random_state=0).fit(X, y))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    peak = peak_memory()
     return [Line("MPRank, rbf, 500 landmarks", f"n = {n}", peak, "GB at the peak", 1.0, peak, 4.0, f"{took:.0f} s")]
 
 
@@ -162,7 +168,7 @@ def online(n: int, repeats: int) -> list[Line]:
     settings: dict[str, Any] = {"kernel": "rbf", "gamma": GAMMA, "n_landmarks": 500, "random_state": 0}
     model = OnlineMPRank(1.0, **settings)
     ours, theirs = versus(lambda: model.fit(X, y), lambda: MPRank(1.0, **settings).fit(X, y), repeats)
-    note = f"{model.n_iter_} rounds, gap {model.certificate_.relative_gap:.1e}"
+    note = f"{model.n_iter_} rounds, gap {model.certificate_.relative_gap:.1e}, peak {peak_memory():.1f} GB"
     return [Line("OnlineMPRank, rbf, 500 landmarks", f"n = {n}", ours, "MPRank", theirs, ours / theirs, None, note)]
 
 
@@ -180,6 +186,13 @@ TASKS: dict[str, tuple[Callable[[int, int], list[Line]], int, int]] = {
 }
 
 
+def stored(path: Path | None, head: dict[str, Any], found: dict[str, list[Line]]) -> dict[str, Any]:
+    """The head and these tasks, beside what the file holds of others."""
+    kept = json.loads(path.read_text())["tasks"] if path is not None and path.exists() else {}
+    now = {name: [{**asdict(one), "passed": one.passed} for one in lines] for name, lines in found.items()}
+    return {**head, "tasks": {name: {**kept, **now}[name] for name in TASKS if name in {**kept, **now}}}
+
+
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(TASKS), default=list(TASKS))
@@ -191,11 +204,15 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     repeats = 1 if options.quick else options.repeats
     head = versions(threads=options.threads, repeats=repeats)
     print(describe(head) + "\n")
-    lines: list[Line] = []
+    found: dict[str, list[Line]] = {}
+    path = options.json or (None if options.quick else RESULTS / "peers_magnitude.json")
     with threads(options.threads):
         for name in options.only:
             task, size, small = TASKS[name]
-            lines += task(small if options.quick else size, repeats)
+            found[name] = task(small if options.quick else size, repeats)
+            report = stored(path, head, found)
+            write_json(path, report)
+    lines = [line for part in found.values() for line in part]
     columns = ["task", "size", "figure", "reference", "its figure", "ratio", "aim", "", "note"]
     rows = [
         [
@@ -212,9 +229,6 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         for one in lines
     ]
     print(table(columns, rows, first_left=2))
-    report = {**head, "results": [{**asdict(one), "passed": one.passed} for one in lines]}
-    everything = options.only == list(TASKS) and not options.quick
-    write_json(options.json or (RESULTS / "peers_magnitude.json" if everything else None), report)
     return report
 
 
