@@ -1,6 +1,7 @@
 """Every benchmark runs: on small generated data, with everything that it prints checked for form only."""
 
 import doctest
+import gzip
 import json
 
 import numpy as np
@@ -9,7 +10,19 @@ from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks import _common
-from benchmarks.papers import _protocol, _rerank, _rerank_proofs, infinite_push, rerank, top_push
+from benchmarks.papers import (
+    _graded_boosting,
+    _protocol,
+    _ratings,
+    _rerank,
+    _rerank_proofs,
+    infinite_push,
+    magnitude,
+    multiscale,
+    rerank,
+    top_push,
+)
+from benchmarks.peers import magnitude as peers_magnitude
 from benchmarks.peers import rerank as peers_rerank
 from benchmarks.peers import top as peers
 from benchmarks.scaling import magnitude_costs
@@ -17,7 +30,7 @@ from benchmarks.scaling import top as scaling
 from shortlist.datasets import DownloadError, make_gaussians
 
 
-@pytest.mark.parametrize("module", [_common, _rerank, scaling])
+@pytest.mark.parametrize("module", [_common, _graded_boosting, _rerank, scaling])
 def test_examples(module):
     result = doctest.testmod(module, extraglobs={"np": np})
     assert result.attempted > 0
@@ -177,6 +190,12 @@ def test_rerank_paper(capsys, tmp_path):
     assert stored["table_3"]["made"]["top"] == 20
     assert rerank.proofs_in({"made": {"LR": made["LR"]}}) == "no search was run"
     assert "natural logarithms" in capsys.readouterr().out
+    again = ["--quick", "--tables", "1", "--json", str(path)]
+    assert rerank.main([*again, "--show"])["tables_1_2"]["made"] == made
+    one = rerank.main([*again, "--methods", "LR"])["tables_1_2"]["made"]
+    assert list(one) == list(made) and one["LR"].figures == made["LR"].figures and one["all"] == made["all"]
+    assert rerank.earlier(path, "tables_1_2", "made", 3) == {}  # other splits
+    assert rerank.earlier(tmp_path / "none.json", "tables_1_2", "made", 2) == {}
 
 
 def test_rerank_paper_takes_boosting_when_it_is_there(monkeypatch):
@@ -306,3 +325,98 @@ def test_scaling_of_the_magnitude_costs(capsys, tmp_path):
     assert magnitude_costs.bundle.SHARE_KEPT > 0  # put back
     assert "slope of the seconds" in capsys.readouterr().out
     assert json.loads(path.read_text())["rows"] == 500
+
+
+def test_peers_of_the_magnitude_rankers(capsys, tmp_path):
+    path = tmp_path / "magnitude.json"
+    peers_magnitude.main(["--quick", "--only", "pairs", "--json", str(path)])
+    report = peers_magnitude.main(["--quick", "--json", str(path)])
+    assert list(report["tasks"]) == list(peers_magnitude.TASKS)
+    lines = [line for task in report["tasks"].values() for line in task]
+    assert all(line["ratio"] == pytest.approx(line["figure"] / line["reference_figure"]) for line in lines)
+    passes = report["tasks"]["svrank"][0]
+    assert passes["passed"]
+    assert passes["figure"] <= 60
+    assert "one X.T @ X" in capsys.readouterr().out
+    assert json.loads(path.read_text()) == report
+
+
+def test_multiscale_paper(capsys, tmp_path):
+    path = tmp_path / "multiscale.json"
+    results = multiscale.main(["--quick", "--json", str(path)])["results"]
+    assert set(results) == {"made", "made ratings"}
+    found = results["made"]["found"]
+    assert found["MLSRRank"]["error"] < 0.2
+    assert [n for n, *_ in results["made"]["curve"]] == [10, 20, 30, 40]
+    assert results["made"]["curve"][-1][1] < results["made"]["curve"][0][1]
+    assert len(results["made ratings"]["20-40"]["LSRRank MSD"]) == 2
+    again = multiscale.main(["--quick", "--json", str(path)])["results"]
+    assert json.loads(json.dumps(again)) == json.loads(path.read_text())["results"]
+    assert "paper's tau" in capsys.readouterr().out
+
+
+def test_magnitude_paper(capsys, tmp_path):
+    path = tmp_path / "magnitude.json"
+    report = magnitude.main(["--quick", "--json", str(path)])
+    made = report["results"]["made"]["20-40"]["runs"]
+    assert np.mean(made["MPRank MSD"]) < np.mean(made["equal scores MSD"])
+    assert np.mean(made["RankBoost misranked"]) < 0.5
+    assert made["equal scores misranked"] == [1.0, 1.0]  # ties are errors, as printed
+    curve = report["results"]["figure 1a"]["curves"]["best step of each row"]["curve"]
+    above = [gap for _, gap, _ in curve]
+    assert above[0] > above[2] > above[-1] > -1e-9
+    assert curve[-1][2] == pytest.approx(report["results"]["figure 1a"]["batch"], rel=1e-4)
+    assert [line["rows"] for line in report["results"]["figure 1b"]] == [100, 200]
+    assert json.loads(path.read_text())["repeats"] == 2
+    assert "Figure 1 (b)" in capsys.readouterr().out
+
+
+def test_the_magnitude_papers_tables_are_whole():
+    groups = {(name, group) for name in _ratings.SETS for group in _ratings.GROUPS[name]}
+    assert set(magnitude.PAPER_1) == set(multiscale.PAPER_RATINGS) == groups
+    assert magnitude.theirs("jester", "20-40")["RankBoost", "misranked"] == (0.479, 0.008)
+    assert magnitude.theirs("jester", "20-40")["SVRank", "M1D"] == (5.40, 0.20)
+    assert ("MPRank", "misranked") not in magnitude.theirs("books", "all")
+
+
+def test_reviewers_held_out_are_not_tested_again():
+    R = _ratings.load_ratings("made")
+    drawn = {
+        among: [
+            tuple(sorted(np.append(one.y_train, one.y_test)))  # names a reviewer, whatever the halves
+            for one in _ratings.problems("made", R, (20, 40), 100, seed, among)
+        ]
+        for seed, among in enumerate(("all", "held out", "others"))
+    }
+    assert len(drawn["held out"]) == len(drawn["all"]) // 4 > 0
+    assert sorted(drawn["held out"] + drawn["others"]) == sorted(drawn["all"])
+    for one in _ratings.problems("made", R, (20, 40), 2, 0):
+        assert one.X_train.shape[1] == one.X_test.shape[1] <= _ratings.REFERENCES
+        assert not np.isnan(one.X_train).any()
+        assert abs(len(one.y_train) - len(one.y_test)) <= 1
+
+
+def test_rating_sets_and_qsar_sets_from_files(monkeypatch, tmp_path):
+    monkeypatch.setenv("SHORTLIST_DATA", str(tmp_path))
+    for name in ("movielens", "jester", "books"):
+        with pytest.raises(SystemExit, match="SHORTLIST_DATA"):
+            _ratings.load_ratings(name)
+    for folder in ("jester1", "movielens1m_part", "bookcrossing_part", "dhfr"):
+        (tmp_path / folder).mkdir()
+    np.savez(tmp_path / "jester1" / "jester1.npz", ratings_x100=np.array([[9900, 150], [-200, 0]]))
+    np.testing.assert_array_equal(_ratings.load_ratings("jester"), np.float32([[np.nan, 1.5], [-2, 0]]))
+    np.savez(tmp_path / "movielens1m_part" / "ratings.npz", user=[7, 9], item=[3, 2], rating=[5, 1])
+    np.testing.assert_array_equal(_ratings.load_ratings("movielens"), np.float32([[np.nan, 5], [1, np.nan]]))
+    monkeypatch.setattr(_ratings, "BOOK_RATINGS", 2)
+    monkeypatch.setattr(_ratings, "BOOK_READERS", 2)
+    text = "user_id,isbn,rating\na,x,1\na,y,2\nb,x,3\nb,z,4\nc,x,5\n"
+    with gzip.open(tmp_path / "bookcrossing_part" / "ratings.csv.gz", "wt") as file:
+        file.write(text)
+    np.testing.assert_array_equal(_ratings.load_ratings("books"), np.float32([[1], [3]]))
+    with gzip.open(tmp_path / "dhfr" / "dhfr.csv.gz", "wt") as file:
+        file.write("name,pIC50,set,a,b\np,5,1,0,7\nq,6,1,4,7\nr,7,2,2,7\ns,8,3,1,1\n")
+    X, y, X_test, y_test = multiscale.load_qsar("dhfr")
+    np.testing.assert_array_equal(X, [[-1, 0], [1, 0]])
+    np.testing.assert_array_equal(X_test, [[0, 0]])
+    np.testing.assert_array_equal(multiscale.load_qsar("dhfr", interval=True)[2], [[0.5, 0]])
+    assert (y.tolist(), y_test.tolist()) == ([5, 6], [7])

@@ -26,7 +26,7 @@ from benchmarks._common import Array
 __all__ = ["GROUPS", "SETS", "Problem", "load_ratings", "problems"]
 
 REFERENCES = 300
-HELD_OUT = 30  # test reviewers to tune on, at most a quarter
+HELD_OUT = 20  # test reviewers to tune on, at most a quarter
 BOOK_RATINGS, BOOK_READERS = 100, 10  # the paper has 200, which leave 36 users of this part
 
 # Least and most ratings of the reference reviewers, by set and group.
