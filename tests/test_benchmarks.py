@@ -349,7 +349,9 @@ def test_multiscale_paper(capsys, tmp_path):
     assert found["MLSRRank"]["error"] < 0.2
     assert [n for n, *_ in results["made"]["curve"]] == [10, 20, 30, 40]
     assert results["made"]["curve"][-1][1] < results["made"]["curve"][0][1]
-    assert len(results["made ratings"]["20-40"]["LSRRank MSD"]) == 2
+    rated = results["made ratings"]["20-40"]
+    assert len(rated["LSRRank MSD"]) == 2
+    assert rated["MLSRRank MSD, best on test"] <= rated["LSRRank MSD, best on test"] < rated["LSRRank MSD"][0]
     again = multiscale.main(["--quick", "--json", str(path)])["results"]
     assert json.loads(json.dumps(again)) == json.loads(path.read_text())["results"]
     assert "paper's tau" in capsys.readouterr().out
