@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types clean
+.PHONY: demo test docs lint types clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks.demo
@@ -15,6 +15,10 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: export OMP_NUM_THREADS = 1
 test: lint types
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --quiet
+	@echo "The site is in build/site: open build/site/index.html"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
