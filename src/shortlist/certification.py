@@ -27,6 +27,7 @@ from scipy.optimize import brentq, minimize_scalar
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from shortlist.certification_pairs import certify_pairs
+from shortlist.certification_pairwise import certify_pairwise
 from shortlist.solvers.solution import Certificate
 
 Array = NDArray[Any]
@@ -119,6 +120,8 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
     began = time.perf_counter()
     check_is_fitted(model)
     problem = model.objective_
+    if hasattr(problem, "power"):
+        return certify_pairwise(model, X, y, groups, sample_weight)
     if hasattr(problem, "cost"):
         return certify_pairs(model, X, y, groups, sample_weight)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])

@@ -17,6 +17,7 @@ from shortlist import (
     MPRank,
     OnlineMPRank,
     PatMat,
+    RankSVM,
     Reranker,
     SGDRank,
     SparseInfinitePush,
@@ -51,7 +52,12 @@ RERANKERS = [
     Reranker(TopPush(), ExactRanker(**LIMITS), top=50),
     Reranker(TopPush(), ExactRanker(**LIMITS), top=0.5, add_score=True),
 ]
-ALL = TOP + EXACT + RERANKERS
+PAIRWISE = [
+    RankSVM(),
+    RankSVM(loss="squared_hinge"),
+    RankSVM(loss="squared_hinge", kernel="rbf"),
+]
+ALL = TOP + EXACT + RERANKERS + PAIRWISE
 # The score of a regressor is on the scale of y: they have hostile inputs and neighbours of their own.
 REGRESSORS = [
     MPRank(),
@@ -74,7 +80,7 @@ REGRESSORS = [
 # scikit-learn expects a column of scores a class of a classifier for several.
 CHECKED = [estimator for estimator in ALL if estimator.get_params().get("pairs") is None]
 # One of each kind.
-PLAIN = [*DEFAULTS, EXACT[0], RERANKERS[0]]
+PLAIN = [*DEFAULTS, EXACT[0], RERANKERS[0], PAIRWISE[0]]
 
 
 def grid_of(estimator: Any) -> dict[str, list[Any]]:

@@ -62,7 +62,7 @@ class Outcome:
     Attributes
     ----------
     solution : Solution
-    objective : Objective
+    objective : Objective, or another family's
     groups : (n_thresholds,) int array
         Number of the group of each threshold.
     shares : (n_thresholds,) array
@@ -72,7 +72,7 @@ class Outcome:
     """
 
     solution: Solution
-    objective: Objective
+    objective: Any
     groups: Array
     shares: Array
     fitted: dict[str, Any]

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shortlist.estimators._validation import TrainingRows
+
 Array = NDArray[Any]
 
-__all__ = ["best_cuts"]
+__all__ = ["best_cuts", "group_cuts"]
 
 # Scores nearer than this, relative to the largest, are one score: no cut may hang on rounding.
 SAME = 1e-10
@@ -57,3 +59,19 @@ def best_cuts(scores: Array, labels: Array, n_classes: int, weights: Array | Non
         at = int(prefixes[c][at])
         cuts[c] = places[at]
     return cuts
+
+
+def group_cuts(scores: Array, rows: TrainingRows) -> tuple[Array, Array, Array]:
+    """For each group that holds both labels its number, its best cut, and its share of the positives' weight."""
+    weights = np.ones(len(scores)) if rows.weights is None else rows.weights
+    codes = np.zeros(len(scores), dtype=np.intp) if rows.groups is None else rows.groups
+    present = np.flatnonzero(weights > 0)
+    present = present[np.argsort(codes[present], kind="stable")]
+    groups, cuts, shares = [], [], []
+    for members in np.split(present, np.flatnonzero(np.diff(codes[present])) + 1):
+        positive = rows.is_positive[members]
+        if positive.any() and not positive.all():
+            groups.append(int(codes[members[0]]))
+            cuts.append(float(best_cuts(scores[members], positive.astype(np.intp), 2, weights[members])[0]))
+            shares.append(float(weights[members] @ positive))
+    return np.array(groups), np.array(cuts), np.array(shares) / sum(shares)

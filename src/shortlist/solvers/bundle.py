@@ -60,7 +60,8 @@ FEWEST_PLANES = 30
 class BundleRisk(Protocol):
     """What the bundle needs of a risk: convex in the scores, with a value and one subgradient anywhere.
 
-    Two more are used where a risk has them: ``nonnegative = True`` says that it is never below 0, and
+    Three more are used where a risk has them: ``nonnegative = True`` says that it is never below 0, ``row_weights`` is
+    the share of each row in it, and
     ``minimise_along(scores, along, linear, quadratic)`` gives the t that minimises
     ``linear t + quadratic t^2 / 2 + risk(scores + t along)``, or None where it cannot say.
     """
@@ -285,7 +286,8 @@ class _Bundle:
 
     def _newton(self) -> Array:
         if self.variances is None:
-            self.variances = column_variances(self.X)
+            shares = getattr(self.risk, "row_weights", None)
+            self.variances = column_variances(self.X, *([] if shares is None else [shares]))
             self.passes += 2
         return -self.differences.solve(self.gradient, self.variances)
 

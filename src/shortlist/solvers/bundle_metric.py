@@ -24,19 +24,26 @@ __all__ = ["Differences", "column_variances"]
 SAFELY_CURVED = 1e-10  # of |s| |y|: below, s'y is rounding
 
 
-def column_variances(X: Any) -> Array:
+def column_variances(X: Any, weights: Array | None = None) -> Array:
     """Variance of each column, in two passes over X and without a dense copy of it.
+
+    With weights the weighted sum of the squared distances from the weighted mean; without, all are 1 / n_rows.
 
     >>> column_variances(np.array([[1.0, 5.0], [3.0, 5.0]]))
     array([1., 0.])
+    >>> column_variances(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([2.0, 2.0]))
+    array([4., 0.])
     """
     n_rows = X.shape[0]
+    share = np.full(n_rows, 1.0 / max(n_rows, 1)) if weights is None else weights
+    own = share.astype(X.dtype, copy=False)
     if isinstance(X, np.ndarray):
-        squares = np.einsum("ij,ij->j", X, X)
+        squares = np.einsum("ij,ij,i->j", X, X, own)
     else:
-        squares = type(X)((X.data**2, X.indices, X.indptr), shape=X.shape).T @ np.ones(n_rows, dtype=X.dtype)
-    means = transposed_product(X, np.ones(n_rows)) / n_rows
-    variances: Array = np.asarray(squares, dtype=np.float64) / n_rows - means**2
+        squares = type(X)((X.data**2, X.indices, X.indptr), shape=X.shape).T @ own
+    sums = transposed_product(X, share)
+    total = float(share.sum())
+    variances: Array = np.asarray(squares, dtype=np.float64) - sums**2 / (total if total > 0 else 1.0)
     return np.asarray(np.maximum(variances, 0.0))
 
 
