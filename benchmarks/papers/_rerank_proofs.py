@@ -1,6 +1,6 @@
 """What the exact search proves, and how fast: DCG in log2, margin 1e-4, features in [0, 1], no price on coefficients.
 
-    python -m benchmarks.papers.rerank --proofs [--parts proven close large arrays compile] [--seconds 60]
+    python -m benchmarks.papers.rerank --proofs [--parts proven close large arrays compile without] [--seconds 60]
 
 A case is a set and the rows of it that logistic regression (max_iter=1000), fitted to the whole set, puts on top.
 
@@ -10,6 +10,7 @@ A case is a set and the rows of it that logistic regression (max_iter=1000), fit
 * ``arrays``: the search with NumPy alone beside the search with Numba: seconds to the same proof, or the gap after
   equal seconds.
 * ``compile``: what Numba's first compilation costs, in a fresh process with an empty cache.
+* ``without``: the gap after a third of ``--seconds`` when a part of the search is taken away.
 
 "closed" is the share of the way from the bound that needs no search (no mistake at all) to the answer that the proof
 has come; "early" the time from which the answer was within 0.5 % of the final one.
@@ -23,22 +24,26 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from benchmarks._common import RESULTS, Array, describe, mark, number, versions
 from benchmarks.papers._rerank import keep, parse_case, top_problem
+from shortlist.solvers.exact import branch_and_bound
 from shortlist.solvers.exact.branch_and_bound import solve_branch_and_bound
 from shortlist.solvers.exact.compiled import available
+from shortlist.solvers.exact.descent import Effort
 from shortlist.solvers.exact.outcome import ExactSolution
 from shortlist.solvers.exact.problem import RankProblem
 
 __all__ = ["PARTS", "measure"]
 
-PARTS = ("proven", "close", "large", "arrays", "compile")
+PARTS = ("proven", "close", "large", "arrays", "compile", "without")
 
 # Seconds to a proof.
 PROVEN: dict[str, float] = {
@@ -60,6 +65,22 @@ CLOSE: dict[str, float] = {
 LARGE = ("glow500:50", "glow500:100", "polypharm:50", "polypharm:100", "nhanes:100", "nhanes:1000")
 SAME_PROOF = ("haberman:all", "gaussians:all")
 SAME_SECONDS = ("pima:50", "uis:50", "travel_mode:100", "abalone19:250")
+
+TAKEN_FROM = ("pima:100", "uis:50", "travel_mode:100")
+
+
+def never_packed(**options: Any) -> Effort:
+    return Effort(**{**options, "most_packed": 0})
+
+
+# What stands in for a part of the search.
+WITHOUT: dict[str, dict[str, Any]] = {
+    "all parts": {},
+    "no conflicts": {"Effort": never_packed},
+    "whitened charts only": {"KINDS": ("whitened",)},
+    "axes only": {"KINDS": ("scaled",)},
+    "one core": {},
+}
 
 REPEATS = 3
 EARLY, SOON = 0.005, 1.0
@@ -83,9 +104,9 @@ class Case:
     def regression(self) -> float:
         return self.problem.value(self.start / np.abs(self.start).max())
 
-    def solve(self, seconds: float, compiled: bool | None = None) -> ExactSolution:
+    def solve(self, seconds: float, compiled: bool | None = None, cores: int | None = None) -> ExactSolution:
         return solve_branch_and_bound(
-            self.problem, start=[self.start], time_limit=seconds, random_state=0, compiled=compiled
+            self.problem, start=[self.start], time_limit=seconds, random_state=0, compiled=compiled, n_jobs=cores
         )
 
     def describe(self, solution: ExactSolution) -> dict[str, Any]:
@@ -138,7 +159,7 @@ class Measurement:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.path = options.json or (None if options.quick else RESULTS / "papers_rerank_proofs.json")
-        self.head = versions(seconds=options.seconds, margin=1e-4, log="log2", numba=available())
+        self.head = versions(margin=1e-4, log="log2", numba=available())
         self.found: dict[str, dict[str, Any]] = {}
 
     def cases(self, usual: Any) -> list[str]:
@@ -149,6 +170,7 @@ class Measurement:
         return [case for case in usual if not asked or case in asked]
 
     def keep(self, part: str, case: str, figures: dict[str, Any]) -> None:
+        figures = {**figures, "time_limit": self.options.seconds}
         self.found.setdefault(part, {})[case] = figures
         keep(self.path, self.head, part, case, figures)
 
@@ -230,7 +252,7 @@ class Measurement:
             self.keep(
                 "arrays_gap",
                 name,
-                {"seconds": each, "numba_gap": one.relative_gap, "arrays_gap": two.relative_gap,
+                {"each": each, "numba_gap": one.relative_gap, "arrays_gap": two.relative_gap,
                  "numba_boxes": one.nodes, "arrays_boxes": two.nodes,
                  "numba_value": one.value, "arrays_value": two.value},
             )  # fmt: skip
@@ -244,6 +266,18 @@ class Measurement:
             f"a fresh process solves a small problem in {first:.1f} s, with the code on disk in {second:.1f} s"
         )
         self.keep("compile", "small", found)
+
+    def without(self) -> None:
+        each = self.options.seconds / 3
+        header(f"The gap after {each:g} s, without a part of the search", ("case", *WITHOUT))
+        for name in self.cases(TAKEN_FROM):
+            case, found = Case.of(name), {}
+            for part, stand_ins in WITHOUT.items():
+                with patch.multiple(branch_and_bound, **stand_ins) if stand_ins else nullcontext():
+                    proof = case.solve(each, cores=1 if part == "one core" else None).certificate
+                found[part] = {"gap": proof.relative_gap, "closed": proof.closed, "boxes": proof.nodes}
+            print_row([name, *(f"{100 * cell['gap']:.3g} % ({cell['boxes']})" for cell in found.values())])
+            self.keep("without", name, {"each": each, **found})
 
 
 def print_row(cells: list[Any]) -> None:
