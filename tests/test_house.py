@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "metrics": {"statistics"},
     "solvers": MATHEMATICS,
     "features": MATHEMATICS,
-    "estimators": {"solvers", "features"} | MATHEMATICS,
+    "estimators": {"solvers", "features", "metrics"} | MATHEMATICS,  # metrics: what early stopping measures by
     "selection": {"solvers", "features", "estimators", "metrics"} | MATHEMATICS,
     "certification": {"solvers.solution", "certification_pairs", "certification_pairwise"},
     "certification_pairwise": {"solvers.solution"},

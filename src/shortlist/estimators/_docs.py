@@ -62,6 +62,14 @@ verbose : int, default=0
 solver : {'auto', 'bundle', 'newton'}, default='auto'
     'bundle' takes any cost, 'newton' the smooth ones: order 2, but for the closure of 'hmp'. 'auto' is 'newton'
     where it can be.""",
+    "listwise_solver": """\
+solver : {'auto', 'bundle'}, default='auto'
+    The two are the same.""",
+    "positive": """\
+positive : bool, mask, list or dict, default=False
+    Coefficients that must not be negative: True for all, a mask of booleans, or columns by number or name; a
+    dictionary of columns says 1 (not negative) or -1 (not positive). Without a kernel. The certificate's bound is one
+    over such weights.""",
     "bound": """\
 bound_points_ : ndarray of shape (n_planes, n_components)
     Weights at which the risk was linearised: the planes there prove the certificate's bound.
@@ -87,6 +95,55 @@ best_error_ : float
 hold_out_predictions_ : ndarray or None
     Score of each training row by the fit without it, at the parameters chosen: a fair basis for anything that is
     learnt from scores. NaN for rows of weight 0; None where pairs are left out.""",
+    "boosting": """\
+n_estimators : int, default=100
+    The most rounds. Fewer are taken where no weak ranker has an edge, or the loss has all but vanished.
+weak : {'stump', 'linear'}
+    'stump' asks whether a feature is above a threshold, for every threshold there is. 'linear' takes the features
+    themselves, each divided by its range: the score is then linear.
+learning_rate : float, default=1.0
+    Share of the best step that is taken, at most 1.""",
+    "boosting_tail": """\
+validation : None, float, tuple, splitter or callable, default=None
+    Rows to say when to stop. A float is the share of the rows of each class to hold out, with groups the share of the
+    groups; a tuple holds other rows (X, y), (X, y, groups) or (X, y, groups, sample_weight); of a splitter of
+    scikit-learn the first split serves; a callable gets X, y and groups and returns row numbers (train, held_out). The
+    model is that of the best round, learnt from the other rows alone.
+metric : str or callable, default='average_precision'
+    What the held-out rows are measured by: a name of `shortlist.metrics`, or a function of labels and scores of which
+    more is better (`functools.partial` gives parameters); ``groups`` and ``sample_weight`` reach it where given.
+patience : int, default=20
+    Rounds without a new best on the held-out rows before the fit ends.
+random_state : int, RandomState, Generator or None, default=None
+    Seed of the choice of rows to hold out; nothing else is random.
+verbose : int, default=0
+    Log every so many rounds at level INFO to the logger ``shortlist``.""",
+    "boosting_attributes": """\
+rounds_ : structured ndarray of shape (n_estimators_,)
+    'feature', 'threshold' (NaN for 'linear'), 'weight' (in units of a ranker of range 1), 'edge' of the ranker before
+    the round, 'loss' after it.
+n_estimators_ : int
+    Rounds of the model.
+losses_ : ndarray
+    Training loss before the first round (1) and after each that was run; it never rises.
+train_scores_, validation_scores_ : ndarrays
+    The metric after each round that was run, losses negated; with ``validation`` only.
+coef_ : ndarray of shape (1, n_features)
+    With 'linear' only.
+intercept_ : ndarray of shape (1,)
+    Minus the highest cut.
+cuts_ : ndarray of shape (n_classes - 1,)
+    Scores at which the predicted class changes: those that get most training rows right.
+feature_importances_ : ndarray of shape (n_features,)
+    Share of the fall of the log loss in the rounds of each feature.
+certificate_ : BoostingCertificate
+    The loss, and a bound on that of every other sum of weak rankers of the same total weight.
+classes_ : ndarray
+    The last is the positive: it belongs at the top. Absent where there were no labels.
+n_features_in_ : int
+    Columns of X in fit.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where X was a frame with string names.""",
     "random_state": """\
 random_state : int, RandomState, Generator or None, default=None
     Seed of the choice of landmarks; nothing else is random.""",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Pairs = tuple[Array, Array, Array]
 
-__all__ = ["class_pairs", "given_pairs", "weighted"]
+__all__ = ["class_pairs", "given_pairs", "weighted", "within_groups"]
 
 
 def given_pairs(pairs: Any, n_rows: int) -> Pairs:
@@ -86,6 +86,20 @@ def class_pairs(labels: Array, groups: Array | None, limit: float) -> Pairs:
             parts.append((np.tile(high, len(low)), np.repeat(low, len(high))))
     better, worse = (np.concatenate(side) for side in zip(*parts, strict=True))
     return better, worse, np.ones(len(better))
+
+
+def within_groups(pairs: Pairs, groups: Array | None) -> Pairs:
+    """The pairs, none of which may join two groups."""
+    if groups is not None:
+        better, worse, _ = pairs
+        across = np.flatnonzero(groups[better] != groups[worse])
+        if len(across):
+            i, k = int(better[across[0]]), int(worse[across[0]])
+            raise ValueError(
+                f"pairs asks row {i} to stand above row {k} of another group; rows compete only within their group, "
+                "so leave out such pairs, or the groups"
+            )
+    return pairs
 
 
 def weighted(pairs: Pairs, weights: Array | None) -> Pairs:

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist.estimators._preferences import class_pairs, given_pairs, weighted
+from shortlist.estimators._preferences import class_pairs, given_pairs, weighted, within_groups
 from shortlist.estimators._validation import TrainingRows
 from shortlist.features.landmarks import row_keys
 from shortlist.solvers.exact.problem import PreferenceProblem, RankProblem
 
 Array = NDArray[Any]
 
-__all__ = ["preference_problem", "statistic_problem"]
+__all__ = ["joined", "preference_problem", "statistic_problem"]
 
 
 def statistic_problem(
@@ -63,28 +63,20 @@ def preference_problem(
         assert rows.labels is not None
         named = class_pairs(rows.labels, rows.groups, max_memory)
     else:
-        named = given_pairs(pairs, rows.X.shape[0])
-        if rows.groups is not None:
-            across = np.flatnonzero(rows.groups[named[0]] != rows.groups[named[1]])
-            if len(across):
-                i, k = int(named[0][across[0]]), int(named[1][across[0]])
-                raise ValueError(
-                    f"pairs asks row {i} to stand above row {k} of another group; rows compete only within their "
-                    "group, so leave out such pairs, or the groups"
-                )
+        named = within_groups(given_pairs(pairs, rows.X.shape[0]), rows.groups)
     better, worse, weight = weighted(named, rows.weights)
     if not len(better):
         raise ValueError("there is nothing to rank: no preference joins two rows of positive weight in one group")
     keys = row_keys(rows.X, 0)
     chosen = np.argsort(keys, kind="stable")
     X = _dense(rows.X, chosen, max_memory)
-    return chosen, PreferenceProblem(X, margin, l0, *_joined(better, worse, weight, keys, chosen))
+    return chosen, PreferenceProblem(X, margin, l0, *joined(better, worse, weight, keys, chosen))
 
 
-def _joined(better: Array, worse: Array, weight: Array, keys: Array, chosen: Array) -> tuple[Array, Array, Array]:
+def joined(better: Array, worse: Array, weight: Array, keys: Array, chosen: Array) -> tuple[Array, Array, Array]:
     """Pairs by place in ``chosen``; those of equal rows are one pair, by the first of these rows."""
     ordered = keys[chosen]
-    place = np.empty(len(chosen), dtype=np.intp)
+    place = np.empty(int(chosen.max()) + 1, dtype=np.intp)
     place[chosen] = np.searchsorted(ordered, ordered)
     better, worse = place[better], place[worse]
     worse = worse + (better == worse)  # of two equal rows the one above the other: never met, but it counts
