@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from shortlist.estimators import ExactRanker, InfinitePush, Reranker, TopPush
+from shortlist.estimators import ExactRanker, InfinitePush, RankSVM, Reranker, TopPush
 from shortlist.estimators._responses import RESPONSES
 from shortlist.selection.candidates import boosting, scaled
 
@@ -75,6 +75,7 @@ def default_models(X: Any, seed: int = 0) -> dict[str, Any]:
     return {
         "TopPush": tuned(TopPush(tol=1e-3)),
         "InfinitePush": tuned(InfinitePush(tol=1e-3)),
+        "RankSVM": tuned(RankSVM(loss="squared_hinge", tol=1e-3)),
         "logistic regression": tuned(LogisticRegression(max_iter=1000)),
         "gradient boosting": boosting(X, seed),
         "gradient boosting, reranked": Reranker(boosting(X, seed), exact, top=100, cv=3, add_score=True),

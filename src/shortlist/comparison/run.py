@@ -5,25 +5,22 @@ from __future__ import annotations
 import logging
 import os
 import time
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_regressor
-from sklearn.utils import _safe_indexing as take_rows
+from sklearn.base import clone
 from sklearn.utils import indexable
 
 from shortlist.comparison.entrants import Entrant, last_step, make_entrants
 from shortlist.comparison.measures import DEFAULT_METRICS, Measure, make_measures
 from shortlist.comparison.result import Comparison, Run
-from shortlist.comparison.splits import Split, digest, make_splits
 from shortlist.comparison.store import resume, write
-from shortlist.estimators._responses import fit_arguments, scores_of
 from shortlist.estimators._validation import check_choice, check_number, class_labels, encode_groups, row_weights
-from shortlist.selection.budget import check_budget, describe_budget, places
+from shortlist.selection.budget import check_budget, describe_budget
+from shortlist.selection.splits import Split, digest, make_splits
+from shortlist.selection.table import Table
 
 Array = NDArray[Any]
 Progress = Callable[[str, int, int, int], Any]
@@ -34,31 +31,6 @@ INNER_FOLDS = 3
 TESTS = ("t", "wilcoxon")
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows with what belongs to them."""
-
-    X: Any
-    y: Array
-    labels: Array
-    codes: Array | None
-    weights: Array | None
-    positive: Any
-
-    def take(self, rows: Array) -> Table:
-        return Table(
-            take_rows(self.X, rows),
-            self.y[rows],
-            self.labels[rows],
-            None if self.codes is None else self.codes[rows],
-            None if self.weights is None else self.weights[rows],
-            self.positive,
-        )
-
-    def places(self, budget: Any, n_rows: int) -> int:
-        return places(budget, n_rows, len(self.y), None if self.codes is None else len(set(self.codes.tolist())))
 
 
 def compare(
@@ -165,7 +137,7 @@ def compare(
         raise ValueError(f"baseline must be one of the models {', '.join(names)}, got {baseline!r}")
     splits = make_splits(cv, repeats, table.labels, table.codes, int(random_state))
     n_rows = len(table.y)
-    parts = [table.take(rows).places(budget, n_rows) for _, rows in splits]
+    parts = [table.take(rows).places(budget, table.size) for _, rows in splits]
     settings = {
         "rows": n_rows,
         "positives": int(table.labels.sum()),
@@ -225,25 +197,17 @@ def _hashable(X: Any) -> Any:
     return X if hasattr(X, "indptr") else X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
 
 
-def _fitted(model: Any, table: Table) -> Any:
-    target = table.labels.astype(np.float64) if is_regressor(model) else table.y
-    with warnings.catch_warnings():
-        # What a fit has to say is in its certificate; on a grid some settings always complain.
-        warnings.simplefilter("ignore")
-        return model.fit(table.X, target, **fit_arguments(model, table.codes, table.weights))
-
-
 def _measured(measure: Measure, model: Any, table: Table, k: int) -> float:
-    return measure(table.labels, scores_of(model, table.X, table.positive), k, table.codes, table.weights)
+    return measure(table.labels, table.scores(model), k, table.codes, table.weights)
 
 
 def _run(entrant: Entrant, table: Table, split: Split, k: int, budget: Any, measures: list[Measure], seed: int) -> Run:
     train, test = (table.take(rows) for rows in split)
     began = time.perf_counter()
-    chosen = _choose(entrant, train, budget, len(table.y), measures[0], seed)
-    model = _fitted(clone(entrant.model).set_params(**chosen), train)
+    chosen = _choose(entrant, train, budget, table.size, measures[0], seed)
+    model = train.fit(clone(entrant.model).set_params(**chosen))
     seconds = time.perf_counter() - began
-    scores = scores_of(model, test.X, test.positive)
+    scores = test.scores(model)
     figures = {measure.name: measure(test.labels, scores, k, test.codes, test.weights) for measure in measures}
     certificate = getattr(last_step(model), "certificate_", None)
     told = {**chosen, **getattr(model, "best_params_", {})}
@@ -256,7 +220,7 @@ def _run(entrant: Entrant, table: Table, split: Split, k: int, budget: Any, meas
     )
 
 
-def _choose(entrant: Entrant, train: Table, budget: Any, n_rows: int, measure: Measure, seed: int) -> dict[str, Any]:
+def _choose(entrant: Entrant, train: Table, budget: Any, whole: float, measure: Measure, seed: int) -> dict[str, Any]:
     """The settings of the best mean over inner folds; among equals the first."""
     settings = entrant.settings
     if len(settings) == 1:
@@ -270,7 +234,8 @@ def _choose(entrant: Entrant, train: Table, budget: Any, n_rows: int, measure: M
     means = np.zeros(len(settings))
     for inner in make_splits(folds, 1, train.labels, train.codes, seed):
         part, rest = (train.take(rows) for rows in inner)
-        k = rest.places(budget, n_rows)
+        k = rest.places(budget, whole)
         for number, one in enumerate(settings):
-            means[number] += sign * _measured(measure, _fitted(clone(entrant.model).set_params(**one), part), rest, k)
+            model = part.fit(clone(entrant.model).set_params(**one))
+            means[number] += sign * _measured(measure, model, rest, k)
     return settings[int(np.argmax(np.round(means, 12)))]

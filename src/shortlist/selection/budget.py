@@ -24,7 +24,7 @@ def check_budget(budget: Any) -> None:
         raise ValueError(message)
 
 
-def places(budget: Any, n_rows: int, n_part: int, n_groups: int | None = None) -> int:
+def places(budget: Any, n_rows: float, n_part: float, n_groups: int | None = None) -> int:
     """Places to act on in a part of the rows, at least 1.
 
     A count belongs to all ``n_rows``; of a part it is that part's share. With groups a count holds for each group, and
@@ -36,10 +36,10 @@ def places(budget: Any, n_rows: int, n_part: int, n_groups: int | None = None) -
     share = budget < 1
     if n_groups is not None:
         wanted = budget * n_part / n_groups if share else budget
-        most = max(n_part // n_groups, 1)
+        most = max(int(n_part / n_groups), 1)
     else:
         wanted = budget * n_part if share else budget * n_part / n_rows
-        most = n_part
+        most = max(int(n_part), 1)
     return int(min(max(round(float(wanted)), 1), most))
 
 

@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, QuantileTransformer, StandardScaler
 
+from shortlist.estimators.pairwise import RankSVM
 from shortlist.estimators.quantile import TauFPL
 from shortlist.estimators.top import TopPush
 
@@ -85,6 +86,10 @@ def _top_push(X: Any, seed: int, scale: str, C: float) -> Any:
     return scaled(TopPush(C, tol=1e-3), X, scale, seed)
 
 
+def _rank_svm(X: Any, seed: int, scale: str, C: float) -> Any:
+    return scaled(RankSVM(C, loss="squared_hinge", tol=1e-3), X, scale, seed)
+
+
 def _tau_fpl(X: Any, seed: int, scale: str, C: float, tau: float) -> Any:
     return scaled(TauFPL(C, tau=tau, tol=1e-3), X, scale, seed)
 
@@ -137,6 +142,7 @@ FAMILIES: dict[str, Family] = {
     for family in (
         Family("logistic regression", _logistic, _grid(C=[0.3, 0.03, 3.0], scale=SCALES)),
         Family("TopPush", _top_push, _grid(C=[0.1, 1.0], scale=SCALES)),
+        Family("RankSVM", _rank_svm, _grid(C=[1.0, 10.0], scale=SCALES)),
         Family("TauFPL", _tau_fpl, _grid(C=[0.1, 1.0, 10.0], tau=[0.2, 0.03], scale=SCALES)),
         Family("TauFPL, rbf kernel", _kernel, _grid(C=[1.0, 10.0], tau=[0.2, 0.03])),
         Family("random forest", _forest, _grid(least=[1, 3])),

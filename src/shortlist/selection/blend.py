@@ -1,0 +1,65 @@
+"""Several fitted models as one: the mean of their log-odds, each put on that scale by held-out scores.
+
+A model's score s becomes slope * s + offset, fitted by logistic regression of the labels on the scores of rows that
+the model had not seen (Platt).  The slope is never negative, so that no model is turned round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from shortlist.estimators._responses import scores_of
+
+Array = NDArray[Any]
+
+__all__ = ["Blended", "Scale", "mean_log_odds"]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Log-odds from scores."""
+
+    slope: float
+    offset: float
+
+    @classmethod
+    def of(cls, scores: Array, labels: Array, weights: Array | None = None) -> Scale:
+        """From held-out scores.
+
+        >>> scale = Scale.of(np.array([-2.0, -1.0, 1.0, 2.0, 0.5, -0.5]), np.array([0, 0, 1, 1, 0, 1]))
+        >>> scale.slope > 0
+        True
+        """
+        scores = np.asarray(scores, dtype=np.float64)
+        centre, spread = float(scores.mean()), float(scores.std())
+        if spread <= 1e-12 * np.abs(scores).max(initial=0.0):
+            return cls(0.0, 0.0)
+        model = LogisticRegression(C=100.0).fit(((scores - centre) / spread)[:, np.newaxis], labels, weights)
+        slope = max(float(model.coef_[0, 0]), 0.0) / spread
+        return cls(slope, float(model.intercept_[0]) - slope * centre)
+
+    def __call__(self, scores: Array) -> Array:
+        return self.slope * np.asarray(scores, dtype=np.float64) + self.offset
+
+
+def mean_log_odds(scores: Sequence[Array], scales: Sequence[Scale]) -> Array:
+    """The blend's score."""
+    return np.asarray(sum(scale(s) for scale, s in zip(scales, scores, strict=True)) / len(scales))
+
+
+@dataclass(frozen=True)
+class Blended:
+    """Fitted models and the scales of their scores; one model alone is a blend of one."""
+
+    models: list[Any]
+    scales: list[Scale]
+    positive: Any
+
+    def decision_function(self, X: Any) -> Array:
+        return mean_log_odds([scores_of(model, X, self.positive) for model in self.models], self.scales)
