@@ -4,6 +4,7 @@ from shortlist.certification import certify
 from shortlist.estimators import (
     AATP,
     ExactRanker,
+    GradedRankSVM,
     InfinitePush,
     LSRRank,
     MagnitudeRanker,
@@ -20,10 +21,13 @@ from shortlist.estimators import (
     TopPush,
     TopPushK,
 )
+from shortlist.frames import ranked
+from shortlist.persist import load, save, to_onnx
 
 __all__ = [
     "AATP",
     "ExactRanker",
+    "GradedRankSVM",
     "InfinitePush",
     "LSRRank",
     "MLSRRank",
@@ -40,4 +44,8 @@ __all__ = [
     "TopPush",
     "TopPushK",
     "certify",
+    "load",
+    "ranked",
+    "save",
+    "to_onnx",
 ]

@@ -9,6 +9,9 @@ never negative (the plane 0 takes the rest),
 
     min P >= C sum_k alpha_k b_k - 1/2 ||C sum_k alpha_k a_k||^2.
 
+Where coefficients have given signs, those that -a would give the wrong one do not count in that norm; weights of a
+wrong sign are no solution, and their objective is infinite.
+
 Pairs are summed by halving the sorted list of labels: all rows below a cut against all above it, until the rows of a
 part are few enough to be compared one with another.
 """
@@ -76,6 +79,10 @@ def certify_pairwise(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any
     direction = np.zeros(len(w))
     for rows, block in _blocks(model, X):
         direction += block.T @ slope[rows]
+    if problem.signs is not None:
+        signs = np.asarray(problem.signs)
+        primal = np.inf if (w * signs < 0).any() else primal
+        direction = np.where(direction * signs > 0, 0.0, direction)
     return Certificate.of(
         primal,
         problem.C * offset - 0.5 * problem.C**2 * float(direction @ direction),

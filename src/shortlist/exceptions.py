@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 __all__ = [
     "ConvergenceWarning",
     "DegenerateOptimumWarning",
+    "FileVersionWarning",
     "NotProvenWarning",
     "NothingToRerankWarning",
     "QuantileWarning",
@@ -31,3 +32,7 @@ class NotProvenWarning(ConvergenceWarning):  # type: ignore[misc]
 
 class NothingToRerankWarning(UserWarning):
     """The rows at the top of the base's list are of one class: a reranker cannot learn, the base's order is kept."""
+
+
+class FileVersionWarning(UserWarning):
+    """A model was written by another version of Shortlist or scikit-learn than the one that reads it."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from shortlist import (
     AATP,
     ExactRanker,
+    GradedRankSVM,
     InfinitePush,
     LSRRank,
     MagnitudeRanker,
@@ -56,6 +57,7 @@ PAIRWISE = [
     RankSVM(),
     RankSVM(loss="squared_hinge"),
     RankSVM(loss="squared_hinge", kernel="rbf"),
+    RankSVM(loss="squared_hinge", positive=[0]),
 ]
 ALL = TOP + EXACT + RERANKERS + PAIRWISE
 # The score of a regressor is on the scale of y: they have hostile inputs and neighbours of their own.
@@ -76,6 +78,8 @@ REGRESSORS = [
     MagnitudeRanker(),
     MagnitudeRanker(cost="hmp", one_sided="hinge"),
     MagnitudeRanker(cost="hmp", order=2),
+    GradedRankSVM(),
+    GradedRankSVM(C=10.0, loss="squared_hinge", gap_power=1, kernel="rbf"),
 ]
 # scikit-learn expects a column of scores a class of a classifier for several.
 CHECKED = [estimator for estimator in ALL if estimator.get_params().get("pairs") is None]

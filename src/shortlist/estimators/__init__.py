@@ -5,7 +5,7 @@ from shortlist.estimators.exact import ExactRanker
 from shortlist.estimators.magnitude import LSRRank, MLSRRank, MPRank
 from shortlist.estimators.magnitude_costs import MagnitudeRanker, SVRank
 from shortlist.estimators.online import OnlineMPRank, SGDRank
-from shortlist.estimators.pairwise import RankSVM
+from shortlist.estimators.pairwise import GradedRankSVM, RankSVM
 from shortlist.estimators.quantile import PatMat, TauFPL
 from shortlist.estimators.rerank import Reranker
 from shortlist.estimators.top import InfinitePush, SparseInfinitePush, TopPush, TopPushK
@@ -13,6 +13,7 @@ from shortlist.estimators.top import InfinitePush, SparseInfinitePush, TopPush, 
 __all__ = [
     "AATP",
     "ExactRanker",
+    "GradedRankSVM",
     "InfinitePush",
     "LSRRank",
     "MLSRRank",

@@ -100,7 +100,7 @@ class RegressionOutcome:
     solution : Solution
         ``coef`` of shape (n_components,) and ``dual`` of shape (n_rows,), or for several targets (n_targets,
         n_components) and (n_targets, n_rows); ``thresholds`` are not looked at.
-    objective : PairObjective
+    objective : PairObjective, or another family's
     intercept : (n_targets,) array or None
         The mean residual y - s where the solver knows it; None: it is worked out.
     fitted : dict
@@ -108,7 +108,7 @@ class RegressionOutcome:
     """
 
     solution: Solution
-    objective: PairObjective
+    objective: Any
     intercept: Array | None = None
     fitted: dict[str, Any] = field(default_factory=dict)
 

@@ -15,8 +15,8 @@ negative adds, whatever the others do,
 
     G_j(i) = sum over k > i of D(k, j),     D(k, j) = 1/m k / ((k + j - 1)(k + j)) + 2 / (m n) (s_(j) - s_(k)).
 
-D falls with j for every k.  So where a smaller suffix is better for one negative, it is so for the next: the best places
-do not decrease, all are compatible, and the greedy choice is exact.  And since
+D falls with j for every k.  So where a smaller suffix is better for one negative, it is so for the next: the best
+places do not decrease, all are compatible, and the greedy choice is exact.  And since
 
     k / ((k + j - 1)(k + j)) = j / (k + j) - (j - 1) / (k + j - 1),
 

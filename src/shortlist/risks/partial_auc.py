@@ -7,8 +7,8 @@ s(u) the score at that rank, and the range from A = min_fpr N to B = max_fpr N,
 
 This is structural SVM's risk (Narasimhan and Agarwal 2013).  *Derivation.*  An ordering pi says for each positive i how
 many negatives stand above it, r_i, and any numbers 0 <= r_i <= N belong to some ordering.  The loss counts those at the
-ranks of the range; the features charge s_i - s_j for every negative j above i.  Of r_i negatives above i the highest cost
-least, the same for all i.  So the worst ordering is a best t = r_i for each positive alone.
+ranks of the range; the features charge s_i - s_j for every negative j above i.  Of r_i negatives above i the highest
+cost least, the same for all i.  So the worst ordering is a best t = r_i for each positive alone.
 
 * **structural**: t runs over the whole list, up to N;
 * **tight**: t runs up to B.  The partial AUC is the AUC against the B highest negatives, so the risk is built on these
@@ -118,9 +118,7 @@ class PartialAUCRisk:
         start_moment = np.concatenate([[0.0], moment])[starts[:-1]][group]
         knots = np.append(0.0, ends)
         first, last = (base + self.first)[group], (base + self.last)[group]
-        p, q = (
-            knots[starts[group] + count_above(level, ranked, starts, group)] for level in (above, above - 1.0)
-        )
+        p, q = (knots[starts[group] + count_above(level, ranked, starts, group)] for level in (above, above - 1.0))
         inside = np.clip(q, first, last)
         at = np.where(p >= last, last if self.tight else p, inside)
 

@@ -9,9 +9,9 @@ a = X'g and b = risk(s) - g.s.  For any average of such planes, with weights alp
 
     P(w) >= D(alpha) = C sum_k alpha_k b_k - 1/2 ||C sum_k alpha_k a_k||^2     for every w,
 
-and the best weights are those of the cutting-plane model's minimum (``bundle_program``).  The certificate's bound is
-the largest D so far, evaluated from the weights themselves: neither the search nor the small program can make it
-wrong.  **Stop** when P(w) - D <= tol P(w).
+and the best weights are those of the cutting-plane model's minimum (``bundle_program``; ``signs`` where coefficients
+have given ones, and the minimum is over those).  The certificate's bound is the largest D so far, evaluated from the
+weights themselves: neither the search nor the small program can make it wrong.  **Stop** when P(w) - D <= tol P(w).
 
 Method.  Each step searches a segment from the best w (``bundle_search``) and takes in one plane.  Two directions take
 turns by merit: to the minimum of the model, which is what finds the kinks of a polyhedral risk; and a quasi-Newton
@@ -43,6 +43,7 @@ from shortlist.solvers.bundle_metric import Differences, column_variances
 from shortlist.solvers.bundle_program import best_weights
 from shortlist.solvers.bundle_search import search_segment
 from shortlist.solvers.rows import product, transposed_product
+from shortlist.solvers.signs import Signs
 from shortlist.solvers.solution import Certificate, Solution
 from shortlist.solvers.threads import blas_threads
 
@@ -122,6 +123,7 @@ def solve_bundle(
     max_iter: int = 1000,
     max_planes: int = 200,
     start: Solution | Array | None = None,
+    signs: Array | None = None,
     callback: Callback | None = None,
 ) -> PlaneSolution:
     """Minimise 1/2 ||w||^2 + C risk(X w) to a proven relative gap.
@@ -139,6 +141,8 @@ def solve_bundle(
         Most planes kept, at least 3.
     start : Solution or (d,) array, optional
         Where to begin; used where it beats w = 0.
+    signs : (d,) array, optional
+        1 for a coefficient that must not be negative, -1 for one that must not be positive, 0 for either.
     callback : callable, optional
         Called once a step with the number of steps, the objective and the bound.
 
@@ -160,7 +164,7 @@ def solve_bundle(
         raise ValueError(f"max_planes must be at least 3, got {max_planes!r}")
     began = time.perf_counter()
     with blas_threads(X.shape[1]):
-        bundle = _Bundle(X, risk, float(C), float(tol), max_planes)
+        bundle = _Bundle(X, risk, float(C), float(tol), max_planes, None if signs is None else Signs(signs))
         bundle.begin(start.coef if isinstance(start, Solution) else start)
         bundle.run(max_iter, callback)
         primal = bundle.primal()
@@ -192,6 +196,7 @@ class _Bundle:
     C: float
     tol: float
     max_planes: int
+    cone: Signs | None = None
     planes: list[_Plane] = field(default_factory=list)
     bound: float = -np.inf
     n_steps: int = 0
@@ -222,6 +227,7 @@ class _Bundle:
     def _begin_at(self, start: Array) -> None:
         if start.shape != self.w.shape or not np.isfinite(start).all():
             raise ValueError(f"start must hold {len(self.w)} finite numbers, got the shape {start.shape}")
+        start = start if self.cone is None else self.cone.nearest(start)
         scores = self._forward(start)
         level, subgradient = self._evaluate(scores)
         value = 0.5 * float(start @ start) + self.C * level
@@ -272,12 +278,18 @@ class _Bundle:
         """The minimum of the model, whose value is the bound."""
         offsets = self.C * np.array([plane.offset for plane in self.planes])
         accuracy = 1e-3 * self.tol * abs(self.best)
-        self.alpha = best_weights(self.C**2 * self.gram, offsets, self.alpha, accuracy=accuracy)
+        if self.cone is None:
+            self.alpha = best_weights(self.C**2 * self.gram, offsets, self.alpha, accuracy=accuracy)
+        else:
+            slopes = self.C * np.array([plane.slope for plane in self.planes])
+            self.alpha = self.cone.best_weights(slopes, offsets, self.alpha, accuracy)
         slope = np.zeros(len(self.w))
         for share, plane in zip(self.alpha, self.planes, strict=True):
             if share:
                 slope += share * plane.slope
         lowest = -self.C * slope
+        if self.cone is not None:
+            lowest = self.cone.nearest(lowest)
         bound = float(self.alpha @ offsets) - 0.5 * float(lowest @ lowest)
         if bound > self.bound:
             used = np.flatnonzero(self.alpha)
@@ -289,7 +301,11 @@ class _Bundle:
             shares = getattr(self.risk, "row_weights", None)
             self.variances = column_variances(self.X, *([] if shares is None else [shares]))
             self.passes += 2
-        return -self.differences.solve(self.gradient, self.variances)
+        if self.cone is None:
+            return -self.differences.solve(self.gradient, self.variances)
+        free = self.cone.free(self.w, self.gradient)
+        way = -self.differences.solve(np.where(free, self.gradient, 0.0), self.variances)
+        return self.cone.shorten(self.w, np.where(free, way, 0.0))
 
     def _step(self, direction: Array, lowest: Array) -> None:
         """Search along a direction and take in a plane."""
@@ -308,6 +324,7 @@ class _Bundle:
             slope=min(slope, 0.0),
             quadratic=(float(w @ w), float(w @ v), float(v @ v)),
             first=self._first_trial(along, float(w @ v), float(v @ v)),
+            longest=np.inf if self.cone is None else 1.0,
         )
         subgradient = found.subgradient
         plane_slope = self._back(subgradient)

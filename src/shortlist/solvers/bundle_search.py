@@ -72,6 +72,7 @@ def search_segment(
     slope: float,
     quadratic: tuple[float, float, float],
     first: float = 1.0,
+    longest: float = np.inf,
 ) -> Found:
     """From a start with the given value and slope < 0.
 
@@ -87,6 +88,8 @@ def search_segment(
     quadratic : (w.w, w.v, v.v)
     first : float
         First trial.
+    longest : float
+        Where the segment ends.
     """
     ww, wv, vv = quadratic
 
@@ -104,7 +107,7 @@ def search_segment(
 
     lower: Trial | None = None  # falling, above 0
     upper: Trial | None = None
-    t, straight = first, True
+    t, straight = min(first, longest), True
     for count in range(1, MOST_TRIALS + 1):
         new = trial(t)
         if abs(new.slope) <= FLAT * abs(slope) and new.value <= value:
@@ -114,7 +117,9 @@ def search_segment(
         else:
             upper = new
         if upper is None:
-            t *= 4
+            if t >= longest:
+                return Found(new, [(1.0, new)], count)
+            t = min(4 * t, longest)
             continue
         low_t, low_value, low_slope = (lower.t, lower.value, lower.slope) if lower else (0.0, value, slope)
         width = upper.t - low_t

@@ -8,7 +8,8 @@ Bound.  P is 1-strongly convex, so that its gradient alone proves how far it can
 
     min P >= P(w) - 1/2 ||grad P(w)||^2,       grad P(w) = w + C X' risk'(X w).
 
-**Stop** when that gap is at most tol P(w); the best bound so far counts.
+**Stop** when that gap is at most tol P(w); the best bound so far counts.  Where coefficients have given signs the same
+quadratic is least at a projection (``signs``), the steps keep to those that are not held at 0, and end inside.
 
 Method.  Each step solves (I + C X'HX) p = -grad by conjugate gradients, where H is the (generalised) Hessian of the
 risk at the scores, until the residual is a hundredth of the gradient or half of what the tolerance allows, and searches
@@ -41,6 +42,7 @@ from shortlist.solvers.bundle import PlaneSolution, check_problem
 from shortlist.solvers.bundle_metric import column_variances
 from shortlist.solvers.bundle_search import search_segment
 from shortlist.solvers.rows import product, transposed_product
+from shortlist.solvers.signs import Signs
 from shortlist.solvers.solution import Certificate, Solution
 from shortlist.solvers.threads import blas_threads
 
@@ -76,6 +78,7 @@ def solve_newton(
     tol: float = 1e-4,
     max_iter: int = 100,
     start: Solution | Array | None = None,
+    signs: Array | None = None,
     callback: Callback | None = None,
 ) -> PlaneSolution:
     """Minimise 1/2 ||w||^2 + C risk(X w) to a proven relative gap.
@@ -91,6 +94,8 @@ def solve_newton(
         Most Newton steps.
     start : Solution or (d,) array, optional
         Where to begin; used where it beats w = 0.
+    signs : (d,) array, optional
+        1 for a coefficient that must not be negative, -1 for one that must not be positive, 0 for either.
     callback : callable, optional
         Called once a step with the number of steps, the objective and the bound.
 
@@ -113,7 +118,7 @@ def solve_newton(
         raise ValueError(f"solve_newton needs a smooth risk, this {type(risk).__name__} has kinks: use solve_bundle")
     began = time.perf_counter()
     with blas_threads(X.shape[1]):
-        newton = _Newton(X, risk, float(C), float(tol))
+        newton = _Newton(X, risk, float(C), float(tol), None if signs is None else Signs(signs))
         newton.begin(start.coef if isinstance(start, Solution) else start)
         newton.run(max_iter, callback)
         coef = newton.w.astype(X.dtype)
@@ -140,8 +145,8 @@ def solve_newton(
 class _Newton:
     """The state of the method at its present w."""
 
-    def __init__(self, X: Any, risk: SmoothRisk, C: float, tol: float) -> None:
-        self.X, self.risk, self.C, self.tol = X, risk, C, tol
+    def __init__(self, X: Any, risk: SmoothRisk, C: float, tol: float, cone: Signs | None = None) -> None:
+        self.X, self.risk, self.C, self.tol, self.cone = X, risk, C, tol, cone
         self.n_steps, self.passes = 0, 0.0
         self.points: list[Array] = []
         self.variances: Array | None = None
@@ -159,7 +164,7 @@ class _Newton:
             if start.shape != (d,) or not np.isfinite(start).all():
                 raise ValueError(f"start must hold {d} finite numbers, got the shape {start.shape}")
             at_zero = self.value
-            self.begin_at(start)
+            self.begin_at(start if self.cone is None else self.cone.nearest(start))
             if self.value < at_zero:
                 return
             self.w, self.scores, self.value = np.zeros(d), np.zeros(n_rows), at_zero
@@ -183,6 +188,7 @@ class _Newton:
                 value=self.value,
                 slope=float(self.gradient @ way),
                 quadratic=(float(self.w @ self.w), float(self.w @ way), float(way @ way)),
+                longest=np.inf if self.cone is None else 1.0,
             )
             best = found.best
             if best is None or not best.value < self.value:
@@ -199,19 +205,23 @@ class _Newton:
                 callback(1, self.value, self.bound)
 
     def _direction(self) -> tuple[Array, Array]:
-        """Newton's step by conjugate gradients, and its scores."""
+        """Newton's step by conjugate gradients, and its scores; coefficients that their sign holds at 0 stay there."""
         curvature = self.risk.hessian(self.scores)
-        length = float(np.linalg.norm(self.gradient))
+        free = None if self.cone is None else self.cone.free(self.w, self.gradient)
+        gradient = self.gradient if free is None else np.where(free, self.gradient, 0.0)
+        length = float(np.linalg.norm(gradient))
         wanted = 0.5 * np.sqrt(2 * self.tol * abs(self.value)) / length
         stop = min(max(wanted, RESIDUAL[0]), RESIDUAL[1]) * length
         scale = self._scale(curvature)
         way, along = np.zeros(len(self.w)), np.zeros(len(self.scores))
-        residual = -self.gradient
+        residual = -gradient
         p = residual / scale
         square = float(residual @ p)
         for _ in range(MOST_PRODUCTS):
             scores = self._forward(p)
             curved = p + self.C * self._back(curvature(scores))
+            if free is not None:
+                curved = np.where(free, curved, 0.0)
             step = square / float(p @ curved)
             way, along, residual = way + step * p, along + step * scores, residual - step * curved
             if float(residual @ residual) <= stop**2:
@@ -219,7 +229,19 @@ class _Newton:
             scaled = residual / scale
             rest = float(residual @ scaled)
             p, square = scaled + (rest / square) * p, rest
-        return way, along
+        return (way, along) if self.cone is None else self._inside(self.cone, way)
+
+    def _inside(self, cone: Signs, way: Array) -> tuple[Array, Array]:
+        """The way to the nearest point of the cone, or where that does not lead downhill to the bound's."""
+        short = cone.shorten(self.w, way)
+        if not float(self.gradient @ short) < 0:
+            short = self._lowest() - self.w
+        return short, self._forward(short)
+
+    def _lowest(self) -> Array:
+        """Where the quadratic that bounds the objective from below is least."""
+        lowest = self.w - self.gradient
+        return lowest if self.cone is None else self.cone.nearest(lowest)
 
     def _scale(self, curvature: Callable[[Array], Array]) -> Array:
         """Diagonal of the preconditioner."""
@@ -235,7 +257,8 @@ class _Newton:
     def _linearise(self, slope: Array) -> None:
         """The gradient at w, and the bound that it proves."""
         self.gradient = self.w + self.C * self._back(slope)
-        bound = self.value - 0.5 * float(self.gradient @ self.gradient)
+        way = self._lowest() - self.w
+        bound = self.value + float(self.gradient @ way) + 0.5 * float(way @ way)
         if bound > self.bound:
             self.bound, self.points, self.bound_gradient = bound, [self.w], slope
 
