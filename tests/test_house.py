@@ -29,11 +29,13 @@ ALLOWED: dict[str, set[str]] = {
     "features": MATHEMATICS,
     "estimators": {"solvers", "features", "metrics"} | MATHEMATICS,  # metrics: what early stopping measures by
     "selection": {"solvers", "features", "estimators", "metrics"} | MATHEMATICS,
-    "certification": {"solvers.solution", "certification_pairs", "certification_pairwise"},
+    "certification": {"solvers.solution", "certification_lists", "certification_pairs", "certification_pairwise"},
+    "certification_lists": {"solvers.solution"},
     "certification_pairwise": {"solvers.solution"},
     "certification_costs": {"solvers.solution"},
     "certification_pairs": {"solvers.solution", "certification_costs"},
     "persist": {"solvers", "features", "estimators", "certification", "certification_pairs"} | MATHEMATICS,
+    "frames": {"estimators"} | FOUNDATION,
     "comparison": {"estimators", "metrics", "selection"} | FOUNDATION,
     "plotting": {"estimators", "metrics", "selection", "comparison"} | FOUNDATION,
 }

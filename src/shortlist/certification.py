@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from shortlist.certification_lists import certify_lists
 from shortlist.certification_pairs import certify_pairs
 from shortlist.certification_pairwise import certify_pairwise
 from shortlist.solvers.solution import Certificate
@@ -89,7 +90,7 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
 
     Parameters
     ----------
-    model : fitted estimator of the top family, of least squares over pairs, or of the magnitude costs
+    model : fitted estimator of the top family, over pairs or lists, of least squares, or of the magnitude costs
     X, y, groups, sample_weight
         Exactly what ``fit`` was given. On other data the gap is large, as it should be.
 
@@ -122,6 +123,8 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
     problem = model.objective_
     if hasattr(problem, "power"):
         return certify_pairwise(model, X, y, groups, sample_weight)
+    if hasattr(problem, "measure"):
+        return certify_lists(model, X, y, groups, sample_weight)
     if hasattr(problem, "cost"):
         return certify_pairs(model, X, y, groups, sample_weight)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])

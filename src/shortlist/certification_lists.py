@@ -115,16 +115,16 @@ def _by_rank(problem: Any, v: Array) -> Array:
     before = np.append(0.0, ends[:-1])
     if not isinstance(problem.weights, str):
         given = np.append(0.0, np.cumsum(problem.weights))
-        return np.diff(np.interp(np.append(0.0, ends), np.arange(len(given)), given))
+        return np.asarray(np.diff(np.interp(np.append(0.0, ends), np.arange(len(given)), given)))
     if problem.weights == "max":
-        return (before == 0).astype(np.float64)
+        return np.asarray(before == 0, dtype=np.float64)
     if problem.weights == "top":
-        return np.minimum(ends, problem.k) - np.minimum(before, problem.k)
+        return np.asarray(np.minimum(ends, problem.k) - np.minimum(before, problem.k))
     if problem.weights == "mean":
-        return v
+        return np.asarray(v)
     ranks = np.arange(int(np.ceil(ends[-1])) + 1.0)
     upto = np.append(0.0, np.cumsum(1.0 / ranks[1:]))
-    return np.interp(ends, ranks, upto) - np.interp(before, ranks, upto)
+    return np.asarray(np.interp(ends, ranks, upto) - np.interp(before, ranks, upto))
 
 
 def _worst_in_range(problem: Any, x: Array, z: Array, a: Array, v: Array) -> tuple[float, Array, Array]:

@@ -1,7 +1,9 @@
 """What a user fits: scikit-learn estimators over the solvers."""
 
 from shortlist.estimators.aatp import AATP
+from shortlist.estimators.boosting import PNormPush, RankBoost
 from shortlist.estimators.exact import ExactRanker
+from shortlist.estimators.listwise import OWPC, SVMMAP, SVMpAUC
 from shortlist.estimators.magnitude import LSRRank, MLSRRank, MPRank
 from shortlist.estimators.magnitude_costs import MagnitudeRanker, SVRank
 from shortlist.estimators.online import OnlineMPRank, SGDRank
@@ -12,6 +14,8 @@ from shortlist.estimators.top import InfinitePush, SparseInfinitePush, TopPush, 
 
 __all__ = [
     "AATP",
+    "OWPC",
+    "SVMMAP",
     "ExactRanker",
     "GradedRankSVM",
     "InfinitePush",
@@ -20,10 +24,13 @@ __all__ = [
     "MPRank",
     "MagnitudeRanker",
     "OnlineMPRank",
+    "PNormPush",
     "PatMat",
+    "RankBoost",
     "RankSVM",
     "Reranker",
     "SGDRank",
+    "SVMpAUC",
     "SVRank",
     "SparseInfinitePush",
     "TauFPL",

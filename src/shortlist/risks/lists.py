@@ -88,11 +88,21 @@ class Lists:
         number = np.cumsum(complete) - 1
         order = np.argsort(group, kind="stable")
         order = order[(present & complete[group])[order]]
-        sides = [order[is_positive[order]], order[~is_positive[order]]]
-        numbers = [number[group[rows]] for rows in sides]
-        starts = [np.searchsorted(of, np.arange(int(complete.sum()) + 1)) for of in numbers]
-        a = weights[sides[0]]
-        return cls(n_rows, *sides, a / a.sum(), weights[sides[1]], *numbers, *starts, ids[complete])
+        above, below = order[is_positive[order]], order[~is_positive[order]]
+        edges = np.arange(int(complete.sum()) + 1)
+        a = weights[above]
+        return cls(
+            n_rows=n_rows,
+            positives=above,
+            negatives=below,
+            positive_weights=a / a.sum(),
+            negative_weights=weights[below],
+            positive_groups=number[group[above]],
+            negative_groups=number[group[below]],
+            positive_starts=np.searchsorted(number[group[above]], edges),
+            negative_starts=np.searchsorted(number[group[below]], edges),
+            group_ids=ids[complete],
+        )
 
     def spread(self, positives: Array, negatives: Array) -> Array:
         """An array over all rows from one over the positives and one over the negatives."""

@@ -108,15 +108,15 @@ class PartialAUCRisk:
         ranked, weight = below[order], lists.negative_weights[order]
         group = lists.positive_groups
         ends = np.cumsum(weight)
+        knots = np.append(0.0, ends)
         base = np.concatenate([[0.0], ends])[starts[:-1]]  # ranks run through all groups, one after the other
         moment = np.cumsum(weight * ranked)
 
         def integral(t: Array) -> Array:
             """Of the scores up to a rank of its group, less that at the group's beginning."""
-            return np.interp(t, np.append(0.0, ends), np.append(0.0, moment)) - start_moment
+            return np.asarray(np.interp(t, knots, np.append(0.0, moment)) - start_moment)
 
         start_moment = np.concatenate([[0.0], moment])[starts[:-1]][group]
-        knots = np.append(0.0, ends)
         first, last = (base + self.first)[group], (base + self.last)[group]
         p, q = (knots[starts[group] + count_above(level, ranked, starts, group)] for level in (above, above - 1.0))
         inside = np.clip(q, first, last)
