@@ -3,11 +3,11 @@
 >>> import pandas as pd
 >>> from shortlist import TopPush
 >>> table = pd.DataFrame({"case": ["a", "b", "c", "d"], "amount": [3.0, 0.0, 2.0, 1.0]})
->>> model = TopPush().fit(table[["amount"]], [1, 0, 1, 0])
->>> ranked(model, table, top=2, score="points").round(3)
+>>> model = TopPush(C=100.0).fit(table[["amount"]], [1, 0, 1, 0])
+>>> ranked(model, table, top=2, score="points").round(1)
    rank  points case  amount
-0     1     1.0    a     3.0
-2     2     0.0    c     2.0
+0     1     2.0    a     3.0
+2     2     1.0    c     2.0
 """
 
 from __future__ import annotations
