@@ -1,6 +1,7 @@
 """Shortlist: certified ranking for when only the top of the list will be acted on."""
 
 from shortlist.certification import certify
+from shortlist.comparison import compare
 from shortlist.estimators import (
     AATP,
     OWPC,
@@ -28,11 +29,13 @@ from shortlist.estimators import (
 )
 from shortlist.frames import ranked
 from shortlist.persist import load, save, to_onnx
+from shortlist.selection import AutoRanker
 
 __all__ = [
     "AATP",
     "OWPC",
     "SVMMAP",
+    "AutoRanker",
     "ExactRanker",
     "GradedRankSVM",
     "InfinitePush",
@@ -54,6 +57,7 @@ __all__ = [
     "TopPush",
     "TopPushK",
     "certify",
+    "compare",
     "load",
     "ranked",
     "save",
