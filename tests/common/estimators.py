@@ -18,6 +18,8 @@ from shortlist import (
     MPRank,
     OnlineMPRank,
     PatMat,
+    PNormPush,
+    RankBoost,
     RankSVM,
     Reranker,
     SGDRank,
@@ -59,7 +61,15 @@ PAIRWISE = [
     RankSVM(loss="squared_hinge", kernel="rbf"),
     RankSVM(loss="squared_hinge", positive=[0]),
 ]
-ALL = TOP + EXACT + RERANKERS + PAIRWISE
+BOOSTING = [
+    RankBoost(n_estimators=20),
+    RankBoost(n_estimators=20, weak="linear"),
+    PNormPush(n_estimators=20),
+    PNormPush(p=2.0, n_estimators=20, weak="stump"),
+]
+# Not made of a threshold a group: cuts between classes, one for all.
+CUT = (ExactRanker, RankBoost, PNormPush)
+ALL = TOP + EXACT + RERANKERS + PAIRWISE + BOOSTING
 # The score of a regressor is on the scale of y: they have hostile inputs and neighbours of their own.
 REGRESSORS = [
     MPRank(),
@@ -84,13 +94,13 @@ REGRESSORS = [
 # scikit-learn expects a column of scores a class of a classifier for several.
 CHECKED = [estimator for estimator in ALL if estimator.get_params().get("pairs") is None]
 # One of each kind.
-PLAIN = [*DEFAULTS, EXACT[0], RERANKERS[0], PAIRWISE[0]]
+PLAIN = [*DEFAULTS, EXACT[0], RERANKERS[0], PAIRWISE[0], BOOSTING[0], BOOSTING[2]]
 
 
 def grid_of(estimator: Any) -> dict[str, list[Any]]:
     """A parameter to search over."""
     known = estimator.get_params()
-    grids: dict[str, list[Any]] = {"C": [1.0, 100.0], "l0": [0.0, 0.1], "top": [10, 0.5]}
+    grids: dict[str, list[Any]] = {"C": [1.0, 100.0], "l0": [0.0, 0.1], "top": [10, 0.5], "n_estimators": [5, 20]}
     return next({name: values} for name, values in grids.items() if name in known)
 
 
@@ -98,6 +108,12 @@ def objective_of(model: Any) -> float:
     """What the fit says of its objective."""
     certificate = (model.reranker_ if isinstance(model, Reranker) else model).certificate_
     return float(certificate.value if hasattr(certificate, "value") else certificate.primal)
+
+
+def learnt(model: Any) -> Array:
+    """The weights of the features; of stumps, which have none, their importances."""
+    model = getattr(model, "reranker_", model)
+    return np.asarray(model.coef_ if hasattr(model, "coef_") else model.feature_importances_)
 
 
 def precisely(estimator: Any, tol: float) -> Any:
