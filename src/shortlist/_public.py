@@ -1,0 +1,65 @@
+"""The public names. ``import shortlist`` alone fetches none of them: ``shortlist/__init__.py`` says why."""
+
+from shortlist.certification import certify
+from shortlist.comparison import compare
+from shortlist.estimators import (
+    AATP,
+    OWPC,
+    SVMMAP,
+    ExactRanker,
+    GradedRankSVM,
+    InfinitePush,
+    LSRRank,
+    MagnitudeRanker,
+    MLSRRank,
+    MPRank,
+    OnlineMPRank,
+    PatMat,
+    PNormPush,
+    RankBoost,
+    RankSVM,
+    Reranker,
+    SGDRank,
+    SparseInfinitePush,
+    SVMpAUC,
+    SVRank,
+    TauFPL,
+    TopPush,
+    TopPushK,
+)
+from shortlist.frames import ranked
+from shortlist.persist import load, save, to_onnx
+from shortlist.selection import AutoRanker
+
+__all__ = [
+    "AATP",
+    "OWPC",
+    "SVMMAP",
+    "AutoRanker",
+    "ExactRanker",
+    "GradedRankSVM",
+    "InfinitePush",
+    "LSRRank",
+    "MLSRRank",
+    "MPRank",
+    "MagnitudeRanker",
+    "OnlineMPRank",
+    "PNormPush",
+    "PatMat",
+    "RankBoost",
+    "RankSVM",
+    "Reranker",
+    "SGDRank",
+    "SVMpAUC",
+    "SVRank",
+    "SparseInfinitePush",
+    "TauFPL",
+    "TopPush",
+    "TopPushK",
+    "certify",
+    "compare",
+    "load",
+    "ranked",
+    "save",
+    "to_onnx",
+]
