@@ -28,6 +28,8 @@ Array = NDArray[Any]
 
 __all__ = ["Halves", "Preferences"]
 
+REMEMBERED = 2
+
 
 @dataclass(frozen=True)
 class Halves:
@@ -95,6 +97,8 @@ class Preferences:
         bits = int(numbers.max(initial=0)).bit_length()
         key = (self._group << bits) | numbers
         self._digits = []
+        # A solver asks for value, slope and curvature at the same scores, one after the other.
+        self._remembered: list[tuple[Array, list[Halves]]] = []
         for shift in range(bits - 1, -1, -1):
             block = key >> (shift + 1)
             first = np.flatnonzero(np.concatenate([[True], block[1:] != block[:-1]]))
@@ -104,10 +108,12 @@ class Preferences:
             self._digits.append(_Digit(shift, ends, ends - highs, highs))
 
     def active(self, z: Array) -> list[Halves]:
-        """The halves of each digit, with the active partners under some scores."""
-        found = []
-        for digit, low, high in self._halves(z):
-            found.append(_searched(digit, low, high, z))
+        """The halves of each digit, with the active partners under some scores; those of the last few are remembered."""
+        for scores, found in self._remembered:
+            if np.array_equal(scores, z):
+                return found
+        found = [_searched(digit, low, high, z) for digit, low, high in self._halves(z)]
+        self._remembered = [(z, found), *self._remembered[: REMEMBERED - 1]]
         return found
 
     def all_pairs(self) -> list[Halves]:
