@@ -108,7 +108,7 @@ class Preferences:
             self._digits.append(_Digit(shift, ends, ends - highs, highs))
 
     def active(self, z: Array) -> list[Halves]:
-        """The halves of each digit, with the active partners under some scores; those of the last few are remembered."""
+        """The halves of each digit, with the active partners under some scores; the last few are remembered."""
         for scores, found in self._remembered:
             if np.array_equal(scores, z):
                 return found

@@ -82,7 +82,7 @@ class Rows:
         padded[self.index] = v
         return transposed_product(self.X, padded)
 
-    def take(self, which: Array) -> Any:
+    def take(self, which: Array | slice) -> Any:
         """Some of the rows, as stored (dense or CSR)."""
         if self._gathered is not None:
             return self._gathered[which]
