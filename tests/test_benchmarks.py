@@ -124,9 +124,40 @@ def test_top_push_methods_have_parameters_to_choose_from(name, full):
 
 def test_infinite_push_paper():
     results = infinite_push.main(["--quick"])["made"]
-    assert set(results) == {"InfinitePush", "LR"}
+    assert set(results) == {"InfinitePush", "RankBoost", "LR"}
     joined = infinite_push.joined([results, infinite_push.main(["--quick"])["made"]])
     assert len(joined["LR"].figures["auc"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("module", "methods"),
+    [(infinite_push, ["RankBoost"]), (top_push, ["LR"])],
+    ids=["infinite push", "top push"],
+)
+def test_rows_that_are_not_asked_for_stay(module, methods, tmp_path):
+    path = tmp_path / "found.json"
+    whole = module.main(["--quick", "--json", str(path)])["made"]
+    again = module.main(["--quick", "--methods", *methods, "--json", str(path)])["made"]
+    assert {key: trials.figures for key, trials in again.items()} == {key: whole[key].figures for key in whole}
+    stored = json.loads(path.read_text())["sets"]["made"]
+    assert set(stored["methods"]) == set(stored["settings"]["grids"]) == set(whole)
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("name", infinite_push.SETS)
+def test_the_papers_systems_are_all_run(name, full):
+    assert set(infinite_push.PAPER[name]) <= set(infinite_push.methods_for(name, full, quick=False))
+    for name, found in top_push.PAPER.items():
+        assert set(found) <= set(top_push.methods_for(name, np.array([0, 1, 1]), full))
+
+
+def test_the_range_ends_at_the_highest_negative():
+    X, y = _common.make_noisy(80, 3, share=0.4, seed=1)
+    top = _protocol.METHODS["SVMpAUC"].build(1.0).fit(X, y)
+    assert top.max_fpr == 1 / int((y == 0).sum())
+    push = _protocol.METHODS["InfinitePush"].build(1.0).fit(X, y)
+    assert top.certificate_.primal == pytest.approx(push.certificate_.primal, rel=3e-4)
+    assert _protocol.choose(_protocol.METHODS["RankBoost"], X, y, "auc", seed=0) == ()
 
 
 class Noisy:
@@ -172,7 +203,7 @@ def test_results_of_sets_are_kept_side_by_side(tmp_path):
     trials.add({"auc": 0.5})
     path = tmp_path / "results.json"
     for name in ("a", "b"):
-        _protocol.save(path, {"python": "3"}, name, {}, {"LR": trials})
+        _protocol.save(path, {"python": "3"}, name, {"grids": {}}, {"LR": trials})
     assert set(json.loads(path.read_text())["sets"]) == {"a", "b"}
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import ttest_rel
@@ -17,13 +17,14 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.svm import LinearSVC
 
 from benchmarks._common import Array, write_json
-from shortlist import AATP, InfinitePush, PatMat, TauFPL, TopPush
+from shortlist import AATP, OWPC, SVMMAP, InfinitePush, PatMat, PNormPush, RankBoost, RankSVM, SVMpAUC, TauFPL, TopPush
 from shortlist.metrics import average_precision, evaluate, pos_at_top
 
-__all__ = ["DECADES", "METHODS", "Method", "Trials", "marks", "run", "save"]
+__all__ = ["DECADES", "METHODS", "Method", "Trials", "earlier", "marks", "run", "save"]
 
 DECADES = tuple(10.0**k for k in range(-3, 4))
 FOLDS = 5
+ROUNDS = 100  # of boosting, in every paper
 REACH = 2  # times that a grid is extended, at either end
 
 Score = tuple[float, float]
@@ -63,6 +64,18 @@ def _aatp(C: float, share: float) -> AATP:
     return AATP(C=C, tau=min(share, 0.999), max_candidates=20)
 
 
+class TopOfRange(SVMpAUC):
+    """SVMpAUC as the TopPush paper has it: tight, rates from 0 to 1/n, which is the problem of the Infinite Push."""
+
+    def fit(self, X: Any, y: Array, **more: Any) -> Self:
+        self.max_fpr = 1.0 / int(np.sum(y != 1))
+        return super().fit(X, y, **more)
+
+
+def _push(p: float) -> Method:
+    return Method(lambda: PNormPush(p=p, n_estimators=ROUNDS), {}, extends=())
+
+
 METHODS: dict[str, Method] = {
     "TopPush": Method(lambda C: TopPush(C=C), {"C": DECADES}),
     "TopPush, paper's stop": Method(lambda C: TopPush(C=C, solver="nesterov"), {"C": DECADES}),
@@ -76,6 +89,13 @@ METHODS: dict[str, Method] = {
     "LR": Method(lambda C: LogisticRegression(solver="liblinear", C=C, max_iter=1000), {"C": DECADES}),
     "cs-SVM": Method(_svm, {"C": DECADES, "cost": DECADES}, extends=("C", "cost")),
     "linear SVM": Method(lambda C: _svm(C, 1.0), {"C": DECADES}),
+    "RankSVM": Method(lambda C: RankSVM(C=C), {"C": DECADES}),
+    "SVMMAP": Method(lambda C: SVMMAP(C=C, tol=1e-3), {"C": DECADES}),
+    "SVMpAUC": Method(lambda C: TopOfRange(C=C), {"C": DECADES}),
+    "OWPC": Method(lambda C: OWPC(C=C), {"C": DECADES}),
+    "RankBoost": Method(lambda: RankBoost(n_estimators=ROUNDS, weak="linear"), {}, extends=()),
+    "RankBoost, stumps": Method(lambda: RankBoost(n_estimators=ROUNDS), {}, extends=()),
+    **{f"P-Norm Push, p = {p}": _push(p) for p in (4, 16, 64)},
 }
 
 
@@ -123,6 +143,8 @@ def choose(method: Method, X: Any, y: Array, by: str, seed: int) -> Params:
         return known[params]
 
     grid = {name: sorted(values) for name, values in method.grid.items()}
+    if not method.extends and all(len(values) == 1 for values in grid.values()):
+        return tuple(values[0] for values in grid.values())
     lengths = {name: len(values) for name, values in grid.items()}
     while True:
         best = max(itertools.product(*grid.values()), key=lambda params: (*score(params), *(-p for p in params)))
@@ -185,16 +207,27 @@ def marks(ours: Trials, other: Trials, name: str, level: float = 0.9) -> str:
     return "●" if a.mean() > b.mean() else "○"
 
 
+def earlier(path: Path | None, name: str) -> dict[str, Trials]:
+    """What the file of results has of a set; trials of one number have the same split, however many there are."""
+    if path is None or not path.exists():
+        return {}
+    methods = json.loads(path.read_text()).get("sets", {}).get(name, {}).get("methods", {})
+    return {key: Trials(old["figures"], old["chosen"], old["seconds"]) for key, old in methods.items()}
+
+
 def save(path: Path | None, head: dict[str, Any], name: str, settings: Any, found: dict[str, Trials]) -> None:
-    """Put one set's figures into the file, beside those of the other sets."""
+    """Put one set's figures into the file, beside those of other sets, and of methods that are not run again."""
     if path is None:
         return
     stored = json.loads(path.read_text()) if path.exists() else {}
     sets = stored.get("sets", {})
+    before = sets.get(name, {"settings": {}, "methods": {}})
+    grids = {**before["settings"].get("grids", {}), **settings["grids"]}
+    methods = {
+        key: {"seconds": round(t.seconds, 2), "chosen": t.chosen, "figures": t.figures} for key, t in found.items()
+    }
     sets[name] = {
-        "settings": settings,
-        "methods": {
-            key: {"seconds": round(t.seconds, 2), "chosen": t.chosen, "figures": t.figures} for key, t in found.items()
-        },
+        "settings": {**settings, "grids": grids},
+        "methods": {**before["methods"], **methods},
     }
     write_json(path, {**head, "sets": sets})
