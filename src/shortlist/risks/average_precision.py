@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist.risks.lists import Lists, descending
+from shortlist.risks.lists import Lists, descending, shared_among_ties
 
 Array = NDArray[Any]
 
@@ -93,7 +93,7 @@ class AveragePrecisionRisk:
         return self.value_and_subgradient(scores)[0]
 
     def value_and_subgradient(self, scores: Array) -> tuple[float, Array]:
-        """The risk and one subgradient."""
+        """The risk and one subgradient, the same for any order of tied rows."""
         lists = self.lists
         s = np.asarray(scores, dtype=np.float64)[self.rows]
         above, below = s[lists.positives], s[lists.negatives]
@@ -115,12 +115,14 @@ class AveragePrecisionRisk:
         precision = k / (k + counted)
         pair = 2.0 / (m * n * lists.n_groups)
         loss = float(np.mean(1.0 - np.add.reduceat(precision, lists.positive_starts[:-1]) / m))
-        up, down = np.empty(len(above)), np.empty(len(below))
-        up[orders[0]] = -pair[lists.positive_groups] * counted
-        down[orders[1]] = pair[lists.negative_groups] * (m[lists.negative_groups] - place)
-        slope = lists.spread(up, down)
-        value = loss + float(slope @ s)
-        return value, np.bincount(self.rows, slope, self.n_rows)
+        up = -pair[lists.positive_groups] * counted
+        down = pair[lists.negative_groups] * (m[lists.negative_groups] - place)
+        value = loss + float(up @ above + down @ below)
+        # Tied rows that change places give another worst ordering: the mean over all of them has no row order in it.
+        slopes = np.empty(len(above)), np.empty(len(below))
+        slopes[0][orders[0]] = shared_among_ties(up, above, lists.positive_weights, lists.positive_starts)
+        slopes[1][orders[1]] = shared_among_ties(down, below, lists.negative_weights, lists.negative_starts)
+        return value, np.bincount(self.rows, lists.spread(*slopes), self.n_rows)
 
 
 def best_places(above: Array, below: Array, lists: Lists) -> Array:

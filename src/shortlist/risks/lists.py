@@ -119,7 +119,7 @@ def descending(scores: Array, starts: Array, groups: Array) -> Array:
     array([1, 0, 3, 2])
     """
     if len(starts) == 2:
-        return np.argsort(-scores, kind="stable")
+        return np.argsort(-scores)
     return np.lexsort((-scores, groups))
 
 

@@ -45,8 +45,13 @@ __all__ = ["FAMILIES", "OrderedPairsRisk", "cumulated"]
 FAMILIES = ("mean", "top", "reciprocal", "max")
 
 
-def cumulated(weights: str | Array, k: float = 1.0) -> Callable[[Array], Array]:
+MOST_KNOWN = 1e6  # harmonic numbers in a table; above, a series
+
+
+def cumulated(weights: str | Array, k: float = 1.0, most: float = 0.0) -> Callable[[Array], Array]:
     """The function t -> alpha_1 + ... + alpha_t of a family, not normalised, concave and 0 at 0.
+
+    ``most`` is the largest t that will be asked for often.
 
     >>> cumulated("reciprocal")(np.array([0.0, 1.0, 1.5, 2.0]))
     array([0.  , 1.  , 1.25, 1.5 ])
@@ -54,8 +59,7 @@ def cumulated(weights: str | Array, k: float = 1.0) -> Callable[[Array], Array]:
     array([1.5, 4. , 4. ])
     """
     if not isinstance(weights, str):
-        sums = np.concatenate([[0.0], np.cumsum(np.asarray(weights, dtype=np.float64))])
-        return lambda t: np.interp(t, np.arange(len(sums)), sums)
+        return _Table(np.concatenate([[0.0], np.cumsum(np.asarray(weights, dtype=np.float64))]))
     if weights == "mean":
         return lambda t: t
     if weights == "top":
@@ -63,8 +67,26 @@ def cumulated(weights: str | Array, k: float = 1.0) -> Callable[[Array], Array]:
     if weights == "max":
         return lambda t: np.where(t > 0, 1.0, 0.0)
     if weights == "reciprocal":
-        return _harmonic
+        known = int(min(most, MOST_KNOWN)) + 1
+        table = _Table(np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, known + 1))]))
+        return table if most <= MOST_KNOWN else _harmonic
     raise ValueError(f"weights must be an array or one of {', '.join(map(repr, FAMILIES))}, got {weights!r}")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Values at 0, 1, 2, ..., linear between them, constant beyond."""
+
+    values: Array
+
+    def __call__(self, t: Array) -> Array:
+        t = np.minimum(t, len(self.values) - 1.0)
+        whole = t.astype(np.intp)
+        parts = t - whole
+        at = self.values[whole]
+        if parts.any():
+            at += parts * (self.values[np.minimum(whole + 1, len(self.values) - 1)] - at)
+        return np.asarray(at)
 
 
 def _harmonic(t: Array) -> Array:
@@ -114,8 +136,9 @@ class OrderedPairsRisk:
         [1.0, 2.0]
         """
         lists = Lists.from_labels(is_positive, groups=groups, sample_weight=sample_weight)
-        share = cumulated(weights, k)
-        return cls(lists, share, share(np.add.reduceat(lists.negative_weights, lists.negative_starts[:-1])))
+        totals = np.add.reduceat(lists.negative_weights, lists.negative_starts[:-1])
+        share = cumulated(weights, k, float(totals.max()))
+        return cls(lists, share, share(totals))
 
     def value(self, scores: Array) -> float:
         """The risk of the scores of all rows."""
@@ -127,27 +150,18 @@ class OrderedPairsRisk:
         s = np.asarray(scores, dtype=np.float64)
         above, below, starts = s[lists.positives], s[lists.negatives], lists.negative_starts
         order = descending(below, starts, lists.negative_groups)
-        below = below[order]
-        alpha = shared_among_ties(self._alpha(order), below, lists.negative_weights[order], starts)
-        mass, moment = (_prefixes(x, starts) for x in (alpha, alpha * below))
-        count = count_above(above - 1.0, below, starts, lists.positive_groups)
+        below, v = below[order], lists.negative_weights[order]
         # Prefixes of each group begin with a 0 of their own.
+        mass = self.share(_prefixes(v, starts)) / np.repeat(self.totals, np.diff(starts) + 1)
+        alpha = np.delete(np.diff(mass), starts[1:-1] + np.arange(lists.n_groups - 1))
+        moment = _prefixes(alpha * below, starts)
+        count = count_above(above - 1.0, below, starts, lists.positive_groups)
         at = count + starts[lists.positive_groups] + lists.positive_groups
         a = lists.positive_weights
         value = float(a @ (mass[at] * (1.0 - above) + moment[at]))
         slope = np.empty(len(below))
-        slope[order] = alpha * _reached(a, count, lists)
+        slope[order] = shared_among_ties(alpha, below, v, starts) * _reached(a, count, lists)
         return value, lists.spread(-a * mass[at], slope)
-
-    def _alpha(self, order: Array) -> Array:
-        """What each negative gets, by the order of the scores."""
-        lists = self.lists
-        v, starts, group = lists.negative_weights[order], lists.negative_starts, lists.negative_groups
-        upto = np.cumsum(v)
-        upto -= np.repeat(upto[starts[:-1]] - v[starts[:-1]], np.diff(starts))
-        before = np.maximum(upto - v, 0.0)
-        before[starts[:-1]] = 0.0
-        return np.asarray((self.share(upto) - self.share(before)) / self.totals[group])
 
 
 def _prefixes(a: Array, starts: Array) -> Array:
