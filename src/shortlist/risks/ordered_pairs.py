@@ -48,10 +48,10 @@ FAMILIES = ("mean", "top", "reciprocal", "max")
 MOST_KNOWN = 1e6  # harmonic numbers in a table; above, a series
 
 
-def cumulated(weights: str | Array, k: float = 1.0, most: float = 0.0) -> Callable[[Array], Array]:
+def cumulated(weights: str | Array, k: float = 1.0, most: float = np.inf) -> Callable[[Array], Array]:
     """The function t -> alpha_1 + ... + alpha_t of a family, not normalised, concave and 0 at 0.
 
-    ``most`` is the largest t that will be asked for often.
+    ``most`` is the largest t that will be asked for.
 
     >>> cumulated("reciprocal")(np.array([0.0, 1.0, 1.5, 2.0]))
     array([0.  , 1.  , 1.25, 1.5 ])
@@ -67,9 +67,9 @@ def cumulated(weights: str | Array, k: float = 1.0, most: float = 0.0) -> Callab
     if weights == "max":
         return lambda t: np.where(t > 0, 1.0, 0.0)
     if weights == "reciprocal":
-        known = int(min(most, MOST_KNOWN)) + 1
-        table = _Table(np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, known + 1))]))
-        return table if most <= MOST_KNOWN else _harmonic
+        if most > MOST_KNOWN:
+            return _harmonic
+        return _Table(np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(most) + 2))]))
     raise ValueError(f"weights must be an array or one of {', '.join(map(repr, FAMILIES))}, got {weights!r}")
 
 
