@@ -26,7 +26,7 @@ from shortlist.estimators._validation import (
 )
 from shortlist.exceptions import DegenerateOptimumWarning
 from shortlist.risks.boosting import BoostingRisk, ExponentialRisk
-from shortlist.solvers.boosting import BoostingPath, Watch, boost
+from shortlist.solvers.boosting import ROUND, BoostingPath, Watch, boost
 from shortlist.solvers.weak_rankers import Choice, Features, Stumps, WeakRankers, column_of
 
 Array = NDArray[Any]
@@ -77,6 +77,7 @@ class Booster(RankingClassifier):
         rankers: WeakRankers = Stumps(Z) if self.weak == "stump" else Features(Z)
         path = self._solve(risk, rankers, len(chosen), stopping or self._report())
         self._keep(path, len(path.rounds) if stopping is None else stopping.best_round, rankers, rows)
+        self.held_out_ = np.empty(0, dtype=np.intp) if held is None else held.rows
         if stopping is not None:
             self.train_scores_ = np.array(stopping.train_scores)
             self.validation_scores_ = np.array(stopping.held_scores)
@@ -109,7 +110,7 @@ class Booster(RankingClassifier):
         return boost(risk, rankers, n_rows, n_rounds=rounds, learning_rate=rate, watch=watch)
 
     def _keep(self, path: BoostingPath, n_rounds: int, rankers: WeakRankers, rows: TrainingRows) -> None:
-        self.rounds_ = path.rounds[:n_rounds]
+        self.rounds_ = {name: np.ascontiguousarray(path.rounds[name][:n_rounds]) for name in ROUND.names or ()}
         self.losses_ = np.exp(path.log_losses)
         self.n_estimators_ = n_rounds
         self.certificate_ = path.certificate(n_rounds)
@@ -150,21 +151,20 @@ class Booster(RankingClassifier):
             return np.asarray(X @ self.coef_[0])
         scores = np.zeros(X.shape[0])
         columns = X.tocsc() if hasattr(X, "tocsc") else X
-        for k in np.unique(self.rounds_["feature"]):
-            here = self.rounds_[self.rounds_["feature"] == k]
-            here = here[np.argsort(here["threshold"], kind="stable")]
-            heights = np.concatenate([[0.0], np.cumsum(here["weight"])])
+        features, cuts, weights = (self.rounds_[name] for name in ("feature", "threshold", "weight"))
+        for k in np.unique(features):
+            here = np.flatnonzero(features == k)
+            here = here[np.argsort(cuts[here], kind="stable")]
+            thresholds = cuts[here]
+            heights = np.concatenate([[0.0], np.cumsum(weights[here])])  # of the stairs that these stumps add up to
             if hasattr(columns, "indptr"):
                 part = slice(columns.indptr[k], columns.indptr[k + 1])
-                ground = heights[np.searchsorted(here["threshold"], 0.0)]
+                ground = heights[np.searchsorted(thresholds, 0.0)]
                 scores += ground
-                np.add.at(
-                    scores,
-                    columns.indices[part],
-                    heights[np.searchsorted(here["threshold"], columns.data[part])] - ground,
-                )
+                above = heights[np.searchsorted(thresholds, columns.data[part])] - ground
+                np.add.at(scores, columns.indices[part], above)
             else:
-                scores += heights[np.searchsorted(here["threshold"], columns[:, k])]
+                scores += heights[np.searchsorted(thresholds, columns[:, k])]
         return scores.astype(X.dtype)
 
     def decision_function(self, X: Any) -> Array:
@@ -196,12 +196,14 @@ class Booster(RankingClassifier):
         X = prediction_rows(self, X)
         columns = X.tocsc() if hasattr(X, "tocsc") else X
         scores = np.full(X.shape[0], float(self.intercept_[0]))
-        for step in self.rounds_:
-            column = column_of(columns, int(step["feature"]))
+        for k, threshold, weight in zip(
+            *(self.rounds_[name] for name in ("feature", "threshold", "weight")), strict=True
+        ):
+            column = column_of(columns, int(k))
             if self.weak == "linear":
-                scores += step["weight"] / self._ranges[step["feature"]] * column
+                scores += weight / self._ranges[k] * column
             else:
-                scores += step["weight"] * (column > step["threshold"])
+                scores += weight * (column > threshold)
             yield scores.astype(X.dtype)
 
     def predict(self, X: Any) -> Array:

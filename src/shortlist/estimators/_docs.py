@@ -119,7 +119,7 @@ random_state : int, RandomState, Generator or None, default=None
 verbose : int, default=0
     Log every so many rounds at level INFO to the logger ``shortlist``.""",
     "boosting_attributes": """\
-rounds_ : structured ndarray of shape (n_estimators_,)
+rounds_ : dict of ndarrays of shape (n_estimators_,)
     'feature', 'threshold' (NaN for 'linear'), 'weight' (in units of a ranker of range 1), 'edge' of the ranker before
     the round, 'loss' after it.
 n_estimators_ : int
@@ -128,6 +128,8 @@ losses_ : ndarray
     Training loss before the first round (1) and after each that was run; it never rises.
 train_scores_, validation_scores_ : ndarrays
     The metric after each round that was run, losses negated; with ``validation`` only.
+held_out_ : ndarray of int
+    Rows given to fit that were held out by ``validation``, and so not trained on.
 coef_ : ndarray of shape (1, n_features)
     With 'linear' only.
 intercept_ : ndarray of shape (1,)

@@ -30,12 +30,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows to measure on; ``y`` as the user names the labels."""
+    """Rows to measure on; ``y`` as the user names the labels, ``rows`` their numbers among those given to fit."""
 
     X: Any
     y: Array
     groups: Any
     weights: Array | None
+    rows: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
 
 def metric_of(metric: Any) -> Metric:
@@ -106,6 +107,7 @@ def held_out(estimator: Any, rows: TrainingRows, random_state: Any) -> tuple[Arr
         rows.classes[rows.labels[here]],
         None if rows.groups is None else rows.groups[here],
         None if rows.weights is None else rows.weights[here],
+        here,
     )
     return np.where(train, weights, 0.0), part
 

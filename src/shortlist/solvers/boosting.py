@@ -15,7 +15,8 @@ with sum |w'| <= W,
 
     log L(s') >= log L(s) + pi . s - pi . s' >= log L(s) + pi . s - W * (the largest edge).
 
-W is the sum of the steps taken.  (Over all weights there is no bound but 0 unless every edge is 0.)
+W is the sum of the sizes of the answer's own weights, steps along one ranker taken together: the answer is then one of
+those that the bound speaks of.  (Over all weights whatsoever there is no bound but 0 unless every edge is 0.)
 
 References: Freund, Iyer, Schapire, Singer, JMLR 4, 2003; Rudin, JMLR 10, 2009.
 """
@@ -67,7 +68,7 @@ class BoostingCertificate:
     gap, relative_gap : float
         ``value - bound``, and that over ``value``.
     total_weight : float
-        Sum of the sizes of the steps that were taken, in units of rankers of range 1.
+        Sum of the sizes of the weights, one a ranker, in units of rankers of range 1.
     largest_edge : float
         Of all weak rankers at the last scores; 0 means that no weights whatsoever have a lower loss.
     n_rounds : int
@@ -98,7 +99,7 @@ class BoostingPath:
     ----------
     rounds : (n_rounds,) array of ``ROUND``
     log_losses, edges, slacks, weights : (n_rounds + 1,) arrays
-        Before the first round and after each: log L, the largest edge, pi . s, and the sum of step sizes.
+        Before the first round and after each: log L, the largest edge, pi . s, and the sum of the weights' sizes.
     seconds : float
     """
 
@@ -145,6 +146,7 @@ def boost(
     scores = np.zeros(n_rows)
     rounds: list[tuple[int, float, float, float, float]] = []
     log_losses, edges, slacks, weights = [0.0], list[float](), list[float](), [0.0]
+    answer: dict[tuple[int, float | None], float] = {}
     now = risk.at(scores)
     while True:
         choice = rankers.best(now.potentials)
@@ -158,7 +160,10 @@ def boost(
         loss = float(np.exp(now.log_loss))
         rounds.append((choice.column, choice.threshold, step, choice.edge, loss))
         log_losses.append(now.log_loss)
-        weights.append(weights[-1] + abs(step))
+        ranker = (choice.column, None if choice.up is None else choice.threshold)
+        before = answer.get(ranker, 0.0)
+        answer[ranker] = before + step
+        weights.append(weights[-1] + abs(before + step) - abs(before))
         if watch is not None and watch(len(rounds), choice, step, loss):
             n_rounds = len(rounds)
     return BoostingPath(
