@@ -99,12 +99,13 @@ class ListwiseClassifier(TopClassifier):
         return Outcome(replace(solution, thresholds=thresholds, dual=dual), problem, groups, shares, fitted)
 
     def _pushed(self, X: Any, rows: TrainingRows, start: Solution | None) -> Outcome:
-        """The working-set solver of the top family, whose certificate rests on dual variables."""
+        """The working-set solver of the top family, whose certificate rests on dual variables, not on planes."""
         risk = risk_of(rows, "hinge", Maximum())
         solution = solve_top(X, risk, float(self.C), start=warm(start, X), **super()._stopping())
         groups, thresholds, shares = group_cuts(np.asarray(X @ solution.coef), rows)
         objective = Objective("l2", float(self.C), "hinge", "max")
-        return Outcome(replace(solution, thresholds=thresholds), objective, groups, shares, {})
+        fitted = {"bound_points_": np.empty((0, X.shape[1])), "bound_weights_": np.empty(0)}
+        return Outcome(replace(solution, thresholds=thresholds), objective, groups, shares, fitted)
 
     def _degenerate_advice(self) -> str:
         return (
