@@ -11,16 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shortlist.metrics import auc
-from shortlist.risks import pairwise, preferences
+from shortlist.risks import logistic_pairs, pairwise, preferences
 from shortlist.risks.pairwise import PairwiseRisk
 
 LOSSES: dict[str, Any] = {
     "hinge": lambda u: (max(1 + u, 0.0), float(u > -1), 0.0),
     "squared_hinge": lambda u: (max(1 + u, 0.0) ** 2, 2 * max(1 + u, 0.0), 2.0 * (u > -1)),
+    "logistic": lambda u: (np.logaddexp(0, u), 0.5 + 0.5 * np.tanh(u / 2), 0.25 / np.cosh(u / 2) ** 2),
 }
 
 
-@pytest.mark.parametrize("module", [pairwise, preferences])
+@pytest.mark.parametrize("module", [pairwise, preferences, logistic_pairs])
 def test_examples(module: Any) -> None:
     result = doctest.testmod(module, extraglobs={"np": np})
     assert result.attempted > 0

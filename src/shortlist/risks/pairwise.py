@@ -13,12 +13,15 @@ With sums over the active pairs of ``risks.preferences``, T_i[f] = sum_j omega_i
     squared hinge   slope  2 a_i ((1 + z_i) T_i - T_i[z]),   - 2 a_j ((1 - z_j) T_j + T_j[z]),
                     Hessian  v -> 2 a (v T - T[v]).
 
+The logistic loss log(1 + e^z) has the same with its value, slope or curvature as a further weight of a pair
+(``risks.logistic_pairs``), and all pairs are active.
+
 A power of a difference is a sum of products of powers: p + 1 prefix sums each in place of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
@@ -27,13 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.risks.discordance import distinct_numbers
+from shortlist.risks.logistic_pairs import KernelHalves, LogisticPairs
 from shortlist.risks.preferences import Halves, Preferences
 
 Array = NDArray[Any]
 
 __all__ = ["LOSSES", "PairwiseRisk"]
 
-LOSSES = ("squared_hinge", "hinge")
+LOSSES = ("squared_hinge", "hinge", "logistic")
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class PairwiseRisk:
 
     Attributes
     ----------
-    loss : {'squared_hinge', 'hinge'}
+    loss : {'squared_hinge', 'hinge', 'logistic'}
     power : {0, 1, 2}
         Of the labels' difference, as a pair's weight.
     n_rows : int
@@ -125,7 +129,7 @@ class PairwiseRisk:
             y=gaps / max(float(gaps.max()), float(np.finfo(np.float64).tiny)),
             weights=a,
             starts=starts,
-            pairs=Preferences(distinct_numbers(y[rows], starts), starts),
+            pairs=(LogisticPairs if loss == "logistic" else Preferences)(distinct_numbers(y[rows], starts), starts),
             total=1.0,
         )
         total = sum(float(a[h.low] @ risk._partners(h, np.ones(len(rows)))[0]) for h in risk.pairs.all_pairs())
@@ -138,9 +142,13 @@ class PairwiseRisk:
 
     def row_curvature(self, scores: Array) -> Array:
         """The diagonal of the Hessian; smooth losses only."""
-        return 2 * self._spread(self.pairs.active(self._centred(np.asarray(scores, dtype=np.float64)[self.rows])))
+        return self._second * self._spread(self._curved(self._centred(np.asarray(scores, dtype=np.float64)[self.rows])))
 
-    def _spread(self, halves: list[Halves]) -> Array:
+    def _curved(self, z: Array) -> Sequence[Halves | KernelHalves]:
+        """The halves whose pairs weigh the second derivative of the loss."""
+        return self.pairs.weighed(z, 2) if isinstance(self.pairs, LogisticPairs) else self.pairs.active(z)
+
+    def _spread(self, halves: Sequence[Halves | KernelHalves]) -> Array:
         """Weight of the pairs that each row is in."""
         total, ones = np.zeros(len(self.rows)), np.ones(len(self.rows))
         for h in halves:
@@ -150,6 +158,11 @@ class PairwiseRisk:
         out = np.zeros(self.n_rows)
         out[self.rows] = total / self.total
         return out
+
+    @property
+    def _second(self) -> float:
+        """The second derivative of the loss over the weight that the halves give a pair."""
+        return 1.0 if self.loss == "logistic" else 2.0
 
     @property
     def smooth(self) -> bool:
@@ -164,6 +177,9 @@ class PairwiseRisk:
         """The risk and one of its subgradients, one number a row."""
         z, a = self._centred(np.asarray(scores, dtype=np.float64)[self.rows]), self.weights
         value, slope, ones = 0.0, np.zeros(len(z)), np.ones(len(z))
+        if isinstance(self.pairs, LogisticPairs):
+            value, slope = self._logistic(self.pairs, z)
+            return self._shared(value, slope)
         for h in self.pairs.active(z):
             low, high = a[h.low], a[h.high]
             over, under = self._partners(h, ones)
@@ -177,6 +193,20 @@ class PairwiseRisk:
                 value += 0.5 * (float(up @ (1.0 + z[h.low])) - float(down @ z[h.high]))
             slope[h.low] += up
             slope[h.high] -= down
+        return self._shared(value, slope)
+
+    def _logistic(self, pairs: LogisticPairs, z: Array) -> tuple[float, Array]:
+        """Sum over the pairs and its slope."""
+        value, slope, ones = 0.0, np.zeros(len(z)), np.ones(len(z))
+        for worth, steep in zip(pairs.weighed(z, 0), pairs.weighed(z, 1), strict=True):
+            value += float(self.weights[worth.low] @ self._partners(worth, ones)[0])
+            over, under = self._partners(steep, ones)
+            slope[steep.low] += self.weights[steep.low] * over
+            slope[steep.high] -= self.weights[steep.high] * under
+        return value, slope
+
+    def _shared(self, value: float, slope: Array) -> tuple[float, Array]:
+        """A sum over pairs and its slope, as a mean."""
         gradient = np.zeros(self.n_rows)
         gradient[self.rows] = slope / self.total
         return max(value / self.total, 0.0), gradient
@@ -186,14 +216,14 @@ class PairwiseRisk:
         if not self.smooth:
             raise ValueError(f"the loss {self.loss!r} has kinks, so it has no Hessian")
         z = self._centred(np.asarray(scores, dtype=np.float64)[self.rows])
-        active, ones = self.pairs.active(z), np.ones(len(z))
-        mass = [self._partners(h, ones) for h in active]
-        scale = 2.0 * self.weights / self.total
+        curved, ones = self._curved(z), np.ones(len(z))
+        mass = [self._partners(h, ones) for h in curved]
+        scale = self.weights * self._second / self.total
 
         def product(v: Array) -> Array:
             v = v[self.rows]
             pulled = np.zeros(len(v))
-            for h, (over, under) in zip(active, mass, strict=True):
+            for h, (over, under) in zip(curved, mass, strict=True):
                 over_v, under_v = self._partners(h, v)
                 pulled[h.low] += v[h.low] * over - over_v
                 pulled[h.high] += v[h.high] * under - under_v
@@ -203,7 +233,7 @@ class PairwiseRisk:
 
         return product
 
-    def _partners(self, h: Halves, f: Array) -> tuple[Array, Array]:
+    def _partners(self, h: Halves | KernelHalves, f: Array) -> tuple[Array, Array]:
         """T[f] of the lower and of the higher rows: sums over the partners of their weight, the gap's power and f."""
         a, y = self.weights, self.y
         low, high = a[h.low] * f[h.low], a[h.high] * f[h.high]
