@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["FORMAT_VERSION", "read_container", "whole_file", "write_container"]
+__all__ = ["FORMAT_VERSION", "check_objects", "read_container", "whole_file", "write_container"]
 
 FORMAT_VERSION = 1
 MAGIC = b"SHRTLST" + bytes([FORMAT_VERSION])
@@ -113,9 +113,7 @@ def _header(data: bytes) -> dict[str, Any]:
     if 16 + length + HASH_BYTES > len(data):
         raise ValueError("it is truncated, or the length of its header is wrong")
     text = data[16 : 16 + length]
-    objects = sum(text.count(sign) for sign in (b"[", b"{", b",", b":"))
-    if objects * OBJECT_BYTES > MOST_TIMES * len(data) + ALWAYS_ALLOWED:
-        raise ValueError(f"its header holds {objects} objects, too many for a file of {len(data)} bytes")
+    check_objects(text, len(data), "its header")
     try:
         header = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -123,6 +121,13 @@ def _header(data: bytes) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise ValueError("its header is not an object")
     return header
+
+
+def check_objects(text: bytes, size: int, what: str) -> None:
+    """JSON whose objects would not fit into a small multiple of a size is refused unread."""
+    objects = sum(text.count(sign) for sign in (b"[", b"{", b",", b":"))
+    if objects * OBJECT_BYTES > MOST_TIMES * size + ALWAYS_ALLOWED:
+        raise ValueError(f"{what} holds {objects} objects, too many for {size} bytes")
 
 
 def _refuse(word: str) -> Any:

@@ -1,7 +1,9 @@
 """Nodes and blocks as a model again, with nothing believed.
 
 Each block is taken once, so that a small file cannot ask for one array a million times; what is shared is pointed back
-to.  No method of a file's choosing is called: classes come from ``_trust``, are made empty and given their attributes.
+to.  Only arrays and models are shared: lists and tuples are not, which would unfold wherever they are compared or
+turned into arrays.  No method of a file's choosing is called: classes come from ``_trust``, are made empty and given
+their attributes.
 """
 
 from __future__ import annotations
@@ -15,14 +17,17 @@ import numpy as np
 from scipy import sparse
 from sklearn import metrics
 
-from shortlist.persist._encode import ARRAY_KINDS, BIT_GENERATORS
-from shortlist.persist._sklearn import check_random_state, load_part
+from shortlist.persist._audit import check_values
+from shortlist.persist._encode import ARRAY_KINDS, BIT_GENERATORS, METRIC
+from shortlist.persist._sklearn import load_part
+from shortlist.persist._trees import check_random_state
 from shortlist.persist._trust import our_class, sklearn_class
 
 __all__ = ["Decoder"]
 
 DEEPEST = 100
 LONGEST_NAME = 200
+SHARED = ("array", "sparse", "model", "scikit-learn")
 
 
 class Decoder:
@@ -51,6 +56,8 @@ class Decoder:
             self._depth -= 1
         if "id" in node:
             number = _whole(node["id"])
+            if node["kind"] not in SHARED:
+                raise ValueError(f"a node of the kind {node['kind']} has a number, and cannot be shared")
             if number in self._shared:
                 raise ValueError(f"two nodes of its header have the number {number}")
             self._shared[number] = made
@@ -82,7 +89,13 @@ class Decoder:
         return made
 
     def _dict(self, node: dict[str, Any]) -> dict[Any, Any]:
-        return dict(zip(self._list(node["keys"]), self._list(node["values"]), strict=True))
+        return dict(zip(self._distinct(node["keys"]), self._list(node["values"]), strict=True))
+
+    def _distinct(self, node: Any) -> list[Any]:
+        items = self._list(node)
+        for item in items:
+            _check_hashable(item)
+        return items
 
     def _numbers(self, node: dict[str, Any]) -> Any:
         kind = np.dtype("<f8" if node["kind"] == "floats" else "<i8")
@@ -104,6 +117,7 @@ class Decoder:
         dtype, data = _dtype(node["dtype"]), bytes.fromhex(node["hex"])
         if len(data) != dtype.itemsize:
             raise ValueError(f"a number of the type {dtype} does not have {len(data)} bytes")
+        check_values(memoryview(data), dtype)
         return np.frombuffer(data, dtype=dtype)[0]
 
     def _array(self, node: dict[str, Any]) -> Any:
@@ -116,10 +130,7 @@ class Decoder:
             raise ValueError(f"an array of shape {shape} and type {dtype} does not fit its {block.nbytes} bytes")
         if dtype.itemsize == 0:
             raise ValueError(f"the type {dtype} of an array has no bytes")
-        if dtype.kind == "b" and np.frombuffer(block, dtype=np.uint8).max(initial=0) > 1:
-            raise ValueError("an array of truth values holds other bytes than 0 and 1")
-        if dtype.kind == "U" and np.frombuffer(block, dtype=dtype.byteorder + "u4").max(initial=0) > 0x10FFFF:
-            raise ValueError("an array of text holds what is no character")
+        check_values(block, dtype)
         flat = np.frombuffer(block, dtype=dtype).copy()
         return flat.reshape(shape[::-1]).T if node["order"] == "F" else flat.reshape(shape)
 
@@ -131,12 +142,14 @@ class Decoder:
         return array.reshape(_shape(node["shape"]))
 
     def _masked(self, node: dict[str, Any]) -> Any:
-        return np.ma.MaskedArray(self.thing(node["data"]), self.thing(node["mask"]))
+        data, mask = self.thing(node["data"]), self.thing(node["mask"])
+        if type(data) is not np.ndarray or type(mask) is not np.ndarray or data.shape != mask.shape:
+            raise ValueError("a masked array is not made of two arrays of one shape")
+        return np.ma.MaskedArray(data, mask)
 
     def _sparse(self, node: dict[str, Any]) -> Any:
         kinds = {
-            kind.__name__: kind
-            for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix)
+            kind.__name__: kind for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix)
         }
         kind = kinds[node["of"]]
         shape = _shape(node["shape"])
@@ -158,6 +171,7 @@ class Decoder:
 
     def _random(self, node: dict[str, Any]) -> Any:
         state = self._dict(node["state"])
+        _check_plain(state)
         name = state.get("bit_generator")
         if node["kind"] == "RandomState":
             legacy = np.random.RandomState()
@@ -202,8 +216,8 @@ class Decoder:
         "dict": _dict,
         "list": lambda self, node: self._list(node["items"]),
         "tuple": lambda self, node: tuple(self._list(node["items"])),
-        "set": lambda self, node: set(self._list(node["items"])),
-        "frozenset": lambda self, node: frozenset(self._list(node["items"])),
+        "set": lambda self, node: set(self._distinct(node["items"])),
+        "frozenset": lambda self, node: frozenset(self._distinct(node["items"])),
         "slice": lambda self, node: slice(*self._list(node["items"])),
         "range": lambda self, node: range(*self._list(node["items"])),
         "floats": _numbers,
@@ -250,7 +264,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _dtype(text: Any) -> Any:
     dtype = np.dtype(_name(text))
-    if dtype.kind not in ARRAY_KINDS or dtype.hasobject or dtype.shape or dtype.names or dtype.str != text:
+    wide = dtype.kind in "fc" and dtype.itemsize > {"f": 8, "c": 16}[dtype.kind]  # differs from machine to machine
+    if dtype.kind not in ARRAY_KINDS or dtype.hasobject or dtype.shape or dtype.names or wide or dtype.str != text:
         raise ValueError(f"{text!r} is no type of number or text")
     return dtype
 
@@ -266,9 +281,31 @@ def _type(name: Any) -> type:
 
 
 def _metric(name: Any) -> Any:
-    if name not in metrics.__all__ or not isinstance(getattr(metrics, name), FunctionType):
+    if (
+        not METRIC.fullmatch(_name(name))
+        or name not in metrics.__all__
+        or not isinstance(getattr(metrics, name), FunctionType)
+    ):
         raise ValueError(f"{str(name)[:40]!r} is no metric of scikit-learn")
     return getattr(metrics, name)
+
+
+def _check_hashable(item: Any) -> None:
+    """Text, numbers, dates, and tuples and frozen sets of them."""
+    if isinstance(item, tuple | frozenset):
+        for one in item:
+            _check_hashable(one)
+    elif not (item is None or isinstance(item, str | bytes | int | float | np.generic | datetime.date | type)):
+        raise ValueError(f"a key or an item of a set is a {type(item).__name__}")
+
+
+def _check_plain(state: Any) -> None:
+    """The state of a generator of random numbers: numbers, names and short arrays."""
+    for one in state.values():
+        if type(one) is dict:
+            _check_plain(one)
+        elif not isinstance(one, str | int | float) and not (type(one) is np.ndarray and one.size <= 1000):
+            raise ValueError("the state of a generator of random numbers holds something else")
 
 
 def _sequence(items: list[Any], node: dict[str, Any]) -> Any:

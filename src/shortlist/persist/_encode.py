@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from types import FunctionType
 from typing import Any
 
@@ -23,7 +24,10 @@ __all__ = ["Encoder"]
 
 PACKED_FROM = 32
 ARRAY_KINDS = "biufcUSmM"
+METRIC = re.compile(r"[a-z0-9_]{1,60}_(score|error|loss|deviance|coef)")
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+# Records, and numbers whose size differs from machine to machine.
+UNKNOWN = (np.void, np.longdouble, np.clongdouble)
 SPARSE = ("csr", "csc")
 
 
@@ -74,7 +78,7 @@ class Encoder:
             return {"kind": kind.__name__, "items": self._items(sorted(thing, key=repr), where)}
         if kind is bytes:
             return {"kind": "bytes", "block": self._block(np.frombuffer(thing, dtype=np.uint8))}
-        if isinstance(thing, np.generic) and kind is not np.void and np.dtype(kind).kind in ARRAY_KINDS:
+        if isinstance(thing, np.generic) and kind not in UNKNOWN and np.dtype(kind).kind in ARRAY_KINDS:
             array = np.asarray(thing)
             return {"kind": "scalar", "dtype": array.dtype.str, "hex": array.tobytes().hex()}
         if kind is np.ma.MaskedArray:
@@ -134,7 +138,7 @@ class Encoder:
         if array.dtype == object:
             items = self._items(array.ravel().tolist(), where)
             return {"kind": "objects", "shape": shape, "items": items}
-        if array.dtype.kind not in ARRAY_KINDS or array.dtype.names:
+        if array.dtype.kind not in ARRAY_KINDS or array.dtype.names or array.dtype.type in UNKNOWN:
             raise TypeError(f"{where} is an array of {array.dtype}, which cannot be saved")
         fortran = array.flags.f_contiguous and not array.flags.c_contiguous
         block = self._block(np.ascontiguousarray(array.T if fortran else array))
@@ -143,9 +147,7 @@ class Encoder:
 
     def _sparse(self, matrix: Any, where: str) -> dict[str, Any]:
         name = f"{matrix.format}_{'array' if isinstance(matrix, sparse.sparray) else 'matrix'}"
-        parts = {
-            part: self._array(np.asarray(getattr(matrix, part)), where) for part in ("data", "indices", "indptr")
-        }
+        parts = {part: self._array(np.asarray(getattr(matrix, part)), where) for part in ("data", "indices", "indptr")}
         return {"kind": "sparse", "of": name, "shape": list(matrix.shape), **parts, "shared": True}
 
     def _type(self, kind: type, where: str) -> dict[str, Any]:
@@ -162,7 +164,7 @@ class Encoder:
                 return {"kind": "record", "of": path, "items": self._items(list(thing), where)}
             return {"kind": "model", "of": path, "state": self._state(thing, where), "shared": True}
         name = getattr(thing, "__qualname__", repr(thing))
-        if isinstance(thing, FunctionType) and getattr(metrics, name, None) is thing:
+        if isinstance(thing, FunctionType) and METRIC.fullmatch(name) and getattr(metrics, name, None) is thing:
             return {"kind": "metric", "name": name}
         if callable(thing) and not hasattr(thing, "get_params") and path not in SKLEARN:
             raise TypeError(
@@ -179,6 +181,11 @@ class Encoder:
 
     def _state(self, thing: Any, where: str) -> dict[str, Any]:
         state = vars(thing)
+        if getattr(thing, "memory", None) is not None:
+            raise TypeError(
+                f"{where} keeps a cache of pickles in memory={thing.memory!r}, and no file of Shortlist leads to one: "
+                "set memory=None, then save again"
+            )
         return {name: self.node(value, f"{where}.{name}") for name, value in state.items()}
 
     def _bytes(self, data: bytes) -> int:

@@ -7,11 +7,14 @@ given, and whose depth is what it says.  Nor may an attribute of a file stand in
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -22,11 +25,13 @@ from sklearn.ensemble import (
 from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
 __all__ = ["check_models", "check_random_state"]
 
+FUNCTIONS = (type, FunctionType, BuiltinFunctionType, functools.partial, np.ufunc)
 Boosting = GradientBoostingClassifier | GradientBoostingRegressor
 HistBoosting = HistGradientBoostingClassifier | HistGradientBoostingRegressor
 
@@ -40,8 +45,7 @@ def check_models(root: Any) -> None:
             _check_tree(thing)
         elif isinstance(thing, TreePredictor):
             _check_predictor(thing)
-        if hasattr(thing, "__dict__"):
-            _check_names(thing)
+        _check_names(thing)
     # A model is looked at when all its trees are known to be trees.
     for thing in _parts(root):
         if isinstance(thing, BaseDecisionTree):
@@ -88,11 +92,15 @@ def _parts(root: Any) -> Iterator[Any]:
 
 def _check_names(thing: Any) -> None:
     kind = type(thing)
-    if isinstance(thing, type) or callable(thing):
+    if isinstance(thing, FUNCTIONS):
         return
-    for name in vars(thing):
-        if callable(getattr(kind, name, None)):
-            raise ValueError(f"an attribute of {kind.__name__} stands in the place of its method {str(name)[:40]}")
+    for name in getattr(thing, "__dict__", ()):
+        if type(name) is not str or not name.isidentifier() or name.startswith("__"):
+            raise ValueError(f"{kind.__name__} has an attribute called {str(name)[:40]!r}")
+        if callable(getattr(kind, name, None)) or type(getattr(kind, name, None)) is dict:
+            raise ValueError(f"an attribute of {kind.__name__} stands in the place of its own {name[:40]}")
+    if getattr(thing, "memory", None) is not None and isinstance(thing, BaseEstimator):
+        raise ValueError(f"{kind.__name__} keeps a cache of pickles in a folder, to which no file may lead")
 
 
 def _fail(what: str) -> None:
@@ -131,8 +139,10 @@ def _check_tree(tree: Any) -> None:
     feature = nodes["feature"][left >= 0]
     if len(feature) and (feature.min() < 0 or feature.max() >= tree.n_features):
         _fail("splits by a feature that there is not")
-    if tree.max_depth < depth:
+    if not depth <= tree.max_depth <= n_nodes:
         _fail(f"says that it is {tree.max_depth} deep and is {depth}")
+    if values.shape != (n_nodes, tree.n_outputs, tree.max_n_classes) or 0 in values.shape:
+        _fail("does not have a value for each class")
 
 
 def _check_predictor(tree: Any) -> None:
@@ -181,12 +191,35 @@ def _check_boosting(model: Any) -> None:
     if not isinstance(stages, np.ndarray) or stages.dtype != object or stages.ndim != 2:
         raise ValueError(f"{type(model).__name__} does not have a table of trees")
     _check_width(model, stages.ravel().tolist())
-    start = getattr(model, "init_", None)
-    if start != "zero" and type(start) not in (DummyClassifier, DummyRegressor):
+    start: Any = getattr(model, "init_", None)
+    if isinstance(start, str) and start == "zero":
+        if model.n_trees_per_iteration_ != stages.shape[1]:
+            raise ValueError(f"{type(model).__name__} does not have {stages.shape[1]} trees at a time")
+        return
+    if type(start) is DummyClassifier and start.strategy == "prior":
+        constants, loss = start.class_prior_, model._loss
+        sound = loss.is_multiclass is (stages.shape[1] > 1) and np.shape(constants) == (max(2, stages.shape[1]),)
+    elif type(start) is DummyRegressor:
+        constants = start.constant_
+        sound = stages.shape[1] == 1 and np.shape(constants) == (1, 1)
+    else:
         raise ValueError(f"{type(model).__name__} starts from a model of its own, which is not trusted")
-    shape = model._raw_predict_init(np.zeros((1, _width(model)), dtype=np.float32)).shape
-    if shape != (1, stages.shape[1]):
-        raise ValueError(f"{type(model).__name__} starts with {shape[1:]} scores a row and has {stages.shape[1]} trees")
+    if type(constants) is not np.ndarray or constants.dtype.kind != "f" or start.n_outputs_ != 1 or not sound:
+        raise ValueError(f"{type(model).__name__} does not start with a score for each of its {stages.shape[1]} trees")
+
+
+def _check_preparation(columns: Any, width: int) -> None:
+    """Categories as numbers, then the other columns: as many as there were."""
+    parts = getattr(columns, "transformers_", None)
+    if type(columns) is not ColumnTransformer or type(parts) is not list or len(parts) not in (2, 3):
+        raise ValueError("boosting prepares its rows in an unknown way")
+    for part, kind in zip(parts, (OrdinalEncoder, FunctionTransformer), strict=False):
+        chosen = part[2]
+        if type(part[1]) is not kind or not isinstance(chosen, np.ndarray) or chosen.shape != (width,):
+            raise ValueError("boosting prepares its rows in an unknown way")
+    first, second, rest = parts[0][2], parts[1][2], [part[2] for part in parts[2:]]
+    if _width(columns) != width or first.dtype != bool or (first == second).any() or any(map(any, rest)):
+        raise ValueError(f"boosting does not prepare each of its {width} features once")
 
 
 def _check_hist_boosting(model: Any) -> None:
@@ -195,14 +228,11 @@ def _check_hist_boosting(model: Any) -> None:
         return
     width = _width(model)
     if getattr(model, "_preprocessor", None) is not None:
-        plain = np.zeros((1, width), dtype=object)
-        if not isinstance(model._preprocessor, BaseEstimator) or model._preprocessor.transform(plain).shape[1] != width:
-            raise ValueError(f"{type(model).__name__} prepares its rows for another number of features")
-    categorical = np.zeros(width, dtype=bool)
+        _check_preparation(model._preprocessor, width)
     given = getattr(model._bin_mapper, "is_categorical_", None)
     if not isinstance(given, np.ndarray) or given.shape != (width,):
         raise ValueError(f"{type(model).__name__} does not say which of its {width} features are categorical")
-    categorical |= given.astype(bool)
+    categorical = given.astype(bool)
     for tree in [tree for stage in stages for tree in stage]:
         if not isinstance(tree, TreePredictor):
             raise ValueError(f"{type(model).__name__} has something else where a tree should be")
