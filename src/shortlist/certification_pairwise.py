@@ -84,6 +84,12 @@ def certify_pairwise(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any
     members = [np.array(rows) for rows in rows_of.values()]
 
     w = np.asarray(model.coef_[0], dtype=np.float64)
+    if hasattr(model, "pair_dual_"):
+        scores = np.concatenate([block @ w for _, block in _blocks(model, X)])
+        primal = 0.5 * float(w @ w) + problem.C * _risk(problem, scores, y, members, weight)[0]
+        bound = _bound_by_pairs(model, X, y, members, weight)
+        seconds = time.perf_counter() - began
+        return Certificate.of(primal, bound, tolerance=model.tol, n_iter=0, n_passes=2.0, seconds=seconds)
     share = np.clip(np.asarray(model.bound_weights_, dtype=np.float64), 0, None)
     share = share / max(1.0, float(share.sum()))
     points = np.asarray(model.bound_points_, dtype=np.float64).reshape(len(share), len(w))
@@ -111,6 +117,33 @@ def certify_pairwise(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any
         n_passes=2.0 + len(share),
         seconds=time.perf_counter() - began,
     )
+
+
+def _bound_by_pairs(model: Any, X: Any, y: Array, members: list[Array], weight: Array) -> float:
+    """The dual value of a variable a pair, each first cut to between 0 and C times the pair's share.
+
+    Equal rows may stand for each other, so that variables of equal pairs are added up before they are cut.
+    """
+    features = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    group = np.full(len(y), -1.0)
+    for number, rows in enumerate(members):
+        group[rows] = number
+    _, first, kind = np.unique(
+        np.column_stack([features, y, group]), axis=0, return_index=True, return_inverse=True
+    )
+    kind = kind.ravel()
+    mass = np.bincount(kind, weight)
+    total = sum(float(weight[r] @ y[r]) * float(weight[r] @ (1 - y[r])) for r in members)
+    better, worse = (kind[np.asarray(rows, dtype=np.intp)] for rows in model.pair_rows_)
+    keys, place = np.unique(better * len(first) + worse, return_inverse=True)
+    alpha = np.bincount(place.ravel(), np.asarray(model.pair_dual_, dtype=np.float64), len(keys))
+    i, j = keys // len(first), keys % len(first)
+    valid = (y[first[i]] > y[first[j]]) & (group[first[i]] == group[first[j]]) & (group[first[i]] >= 0)
+    alpha = np.where(valid, np.clip(alpha, 0, model.objective_.C * mass[i] * mass[j] / total), 0.0)
+    dual = np.bincount(i, alpha, len(first)) - np.bincount(j, alpha, len(first))
+    rows = model.feature_map_.transform(X[first]).astype(np.float64, copy=False)
+    direction = rows.T @ dual
+    return float(alpha.sum()) - 0.5 * float(direction @ direction)
 
 
 def _risk(problem: Any, s: Array, y: Array, members: list[Array], weight: Array) -> tuple[float, Array]:

@@ -17,6 +17,7 @@ from shortlist.estimators._validation import TrainingRows, check_choice
 from shortlist.risks.pairwise import LOSSES, PairwiseRisk
 from shortlist.solvers.bundle import PlaneSolution, solve_bundle
 from shortlist.solvers.newton import solve_newton
+from shortlist.solvers.reference.gradient_projection_pairs import solve_pairs_by_projection
 from shortlist.solvers.solution import Solution
 
 Array = NDArray[Any]
@@ -49,15 +50,15 @@ def solve_pairs(
     estimator: Any, X: Any, risk: PairwiseRisk, start: Solution | None
 ) -> tuple[PlaneSolution, PairwiseObjective, dict[str, Any]]:
     """The certified solvers, with the estimator's parameters: solution, problem and evidence."""
+    names = getattr(estimator, "feature_names_in_", None)
+    signs = signs_of(estimator.positive, estimator.n_features_in_, names)
     if estimator.solver == "newton" and not risk.smooth:
         raise ValueError(
             f"solver='newton' needs a smooth loss, and loss={risk.loss!r} has kinks: take solver='bundle', or "
-            "loss='squared_hinge'"
+            "a smooth loss"
         )
     solve = solve_newton if risk.smooth and estimator.solver != "bundle" else solve_bundle
     begin = start.coef if start is not None and start.coef.shape == (X.shape[1],) else None
-    names = getattr(estimator, "feature_names_in_", None)
-    signs = signs_of(estimator.positive, estimator.n_features_in_, names)
     solution = solve(X, risk, float(estimator.C), start=begin, signs=signs, **estimator._stopping())
     given = None if signs is None else tuple(map(int, signs))
     problem = PairwiseObjective(float(estimator.C), risk.loss, risk.power, given)
@@ -75,14 +76,15 @@ class RankSVM(TopClassifier):
     Parameters
     ----------
     {C}
-    loss : {'hinge', 'squared_hinge'}, default='hinge'
+    loss : {'hinge', 'squared_hinge', 'logistic'}, default='hinge'
         Surrogate of "the positive is not above the negative". 'hinge' is the support vector machine's; 'squared_hinge'
-        is smooth, and a little faster where C is large.
+        and 'logistic' are smooth, and faster where C is large.
     {positive}
     {kernel}
     {stopping}
-    solver : {'auto', 'newton', 'bundle'}, default='auto'
-        'newton' takes the smooth losses, 'bundle' any; 'auto' is 'newton' where it can be.
+    solver : {'auto', 'newton', 'bundle', 'gradient_projection'}, default='auto'
+        'newton' takes the smooth losses, 'bundle' any; 'auto' is 'newton' where it can be. 'gradient_projection' is
+        Agarwal's method for the hinge with a variable a pair, for up to 5,000,000 pairs and without ``positive``.
     {tail}
     {random_state}
 
@@ -90,6 +92,9 @@ class RankSVM(TopClassifier):
     ----------
     {attributes}
     {bound}
+    pair_rows_, pair_dual_ : ndarrays of shape (2, n_pairs) and (n_pairs,)
+        With 'gradient_projection' in place of these: the better and the worse row of each pair with a dual variable
+        other than 0, and these variables. Equal rows are one row, and the first of them stands for all.
 
     See Also
     --------
@@ -120,7 +125,7 @@ class RankSVM(TopClassifier):
     array([0, 1])
     """
 
-    _solvers: ClassVar[tuple[str, ...]] = ("auto", "newton", "bundle")
+    _solvers: ClassVar[tuple[str, ...]] = ("auto", "newton", "bundle", "gradient_projection")
 
     def __init__(
         self,
@@ -166,14 +171,29 @@ class RankSVM(TopClassifier):
 
     def _solve(self, X: Any, rows: TrainingRows, start: Solution | None) -> Outcome:
         risk = PairwiseRisk.from_labels(rows.is_positive, self.loss, groups=rows.groups, sample_weight=rows.weights)
-        solution, problem, fitted = solve_pairs(self, X, risk, start)
+        if self.solver == "gradient_projection":
+            solution, problem, fitted = self._by_projection(X, risk, rows)
+        else:
+            solution, problem, fitted = solve_pairs(self, X, risk, start)
         groups, thresholds, shares = group_cuts(np.asarray(X @ solution.coef), rows)
         return Outcome(replace(solution, thresholds=thresholds), problem, groups, shares, fitted)
+
+    def _by_projection(
+        self, X: Any, risk: PairwiseRisk, rows: TrainingRows
+    ) -> tuple[Solution, PairwiseObjective, dict[str, Any]]:
+        if self.positive is not False:
+            raise ValueError(
+                "solver='gradient_projection' knows no signs of coefficients: take solver='auto' or leave positive="
+            )
+        solution = solve_pairs_by_projection(X, risk, float(self.C), **self._stopping())
+        pairs = solution.pairs if rows.origin is None else rows.origin[solution.pairs]
+        fitted = {"pair_rows_": pairs, "pair_dual_": solution.pair_dual}
+        return solution, PairwiseObjective(float(self.C), risk.loss), fitted
 
     def _degenerate_advice(self) -> str:
         return (
             "w = 0 is the optimum. The positives and the negatives have the same mean, or differ only in directions "
-            "that positive= forbids, so that none puts one above the other on the whole: more features, or a kernel help"
+            "that positive= forbids, so that none puts one above the other on the whole: more features or a kernel help"
         )
 
 
@@ -188,7 +208,7 @@ class GradedRankSVM(RankingRegressor):
     Parameters
     ----------
     {C}
-    loss : {'hinge', 'squared_hinge'}, default='hinge'
+    loss : {'hinge', 'squared_hinge', 'logistic'}, default='hinge'
         Surrogate of "the better row is not above the worse one".
     gap_power : {0, 1, 2}, default=0
         A pair weighs the product of its rows' weights times ``(y_i - y_j) ** gap_power``: 0 for all alike, 1 or 2 where
@@ -278,7 +298,7 @@ class GradedRankSVM(RankingRegressor):
         check_choice("loss", self.loss, LOSSES)
         check_signs(self.positive, self.kernel)
         if isinstance(self.gap_power, bool) or self.gap_power not in (0, 1, 2):
-            raise ValueError(f"gap_power must be 0, 1 or 2, the power of a difference of labels, got {self.gap_power!r}")
+            raise ValueError(f"gap_power must be 0, 1 or 2, the power of differences of labels, got {self.gap_power!r}")
 
     def _solve(self, X: Any, rows: RegressionRows, start: Solution | None) -> RegressionOutcome:
         power = int(self.gap_power)
