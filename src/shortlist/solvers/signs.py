@@ -62,7 +62,7 @@ class Signs:
         """Weights of the planes ``slopes @ u + heights`` (k, d), (k,), from a feasible start.
 
         >>> cone = Signs(np.array([1, 1]))
-        >>> slopes = np.array([[4.0, -1.0], [-1.0, 4.0]])
+        >>> slopes = np.array([[-4.0, 1.0], [1.0, -4.0]])
         >>> cone.best_weights(slopes, np.zeros(2), np.array([1.0, 0.0]), 0.0).round(6)
         array([0.5, 0.5])
         """
