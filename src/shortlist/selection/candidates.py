@@ -105,7 +105,7 @@ def _boosting(X: Any, seed: int, **parameters: Any) -> Any:
 
 def _forest(X: Any, seed: int, least: int) -> Any:
     model = RandomForestClassifier(
-        150, min_samples_leaf=least, max_samples=min(1.0, 10_000 / X.shape[0]), random_state=seed
+        100, min_samples_leaf=least, max_samples=min(1.0, 10_000 / X.shape[0]), random_state=seed
     )
     return dense_for(model, X)
 
@@ -140,11 +140,11 @@ SCALES = ["standard", "ranks"]
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        Family("logistic regression", _logistic, _grid(C=[0.3, 0.03, 3.0], scale=SCALES)),
-        Family("TopPush", _top_push, _grid(C=[0.1, 1.0], scale=SCALES)),
+        Family("logistic regression", _logistic, _grid(C=[0.3, 0.03, 3.0, 30.0], scale=SCALES)),
+        Family("TopPush", _top_push, _grid(C=[0.03, 1.0], scale=SCALES)),
         Family("RankSVM", _rank_svm, _grid(C=[1.0, 10.0], scale=SCALES)),
-        Family("TauFPL", _tau_fpl, _grid(C=[0.1, 1.0, 10.0], tau=[0.2, 0.03], scale=SCALES)),
-        Family("TauFPL, rbf kernel", _kernel, _grid(C=[1.0, 10.0], tau=[0.2, 0.03])),
+        Family("TauFPL", _tau_fpl, _grid(C=[0.03, 1.0], tau=[0.2, 0.03], scale=SCALES)),
+        Family("TauFPL, rbf kernel", _kernel, _grid(C=[1.0], tau=[0.2, 0.03])),
         Family("random forest", _forest, _grid(least=[1, 3])),
         Family(
             "gradient boosting",

@@ -1,16 +1,17 @@
 """The race for the best ranker under a budget: many settings on few folds, few of them on many.
 
 Round one fits every setting of every family to a sample of the rows, in three folds, and keeps the best setting of
-each family.  Round two fits these, and the best two with their top ranked again by an exact search, in folds drawn
-anew, and drops on the way what lies hopelessly behind.  Blends of the best are made of the held-out scores of round
-two at no cost.  Every figure is of rows that the model had not seen.
+each family.  Round two fits these, and regression and boosting with their top ranked again by an exact search, in folds
+drawn anew, and drops on the way what lies hopelessly behind, and second models that do not improve on their first.
+Blends of the best are made of the held-out scores of round two at no cost.  Every figure is of rows that the model had
+not seen.
 
 What decides is the mean of precision at the budget and average precision: the latter alone is about another question,
 the former alone is so noisy at a few places that it picks settings hardly better than at random.
 
-The blend of logistic regression, boosting and forest leads at the start.  It loses the lead only to what is better by
-``MARGIN`` standard errors, by the variance that allows for overlapping folds: the largest of many noisy means says
-little, and mixing sound models is the safest thing to do.
+The best of logistic regression, boosting and the blend of both with a forest leads.  It loses the lead only to what is
+better by ``MARGIN`` standard errors, by the variance that allows for overlapping folds: the largest of many noisy means
+says little, and mixing sound models is the safest thing to do.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from shortlist.selection.table import Table
 
 Array = NDArray[Any]
 
-__all__ = ["Candidate", "Outcome", "Race", "choose"]
+__all__ = ["Candidate", "Outcome", "Race", "choose", "lead"]
 
 # Round one: rows, at least so many of the rarer label where there are as many, folds.
-FIRST_ROWS, FIRST_RARE, FIRST_FOLDS = 3_000, 200, 3
+FIRST_ROWS, FIRST_RARE, FIRST_FOLDS = 2_000, 200, 3
 # Small data are noisy and cheap: their folds are drawn twice.
-TWICE = 5_000
+TWICE = 500
 FINALISTS = 6
-MARGIN = 2.0
+MARGIN = 1.0
 HOPELESS = 2.5
 BLENDS = (2, 3, 4)
 CORE = ("logistic regression", "gradient boosting", "random forest")
@@ -64,6 +65,8 @@ class Candidate:
     settings : dict
     make : callable or None
         ``make(X)`` returns an unfitted model; None for a blend.
+    base : Candidate or None
+        Of a reranked one.
     parts : list of Candidate
         Of a blend.
     figures : list of (precision, worth)
@@ -78,6 +81,7 @@ class Candidate:
     family: str
     settings: dict[str, Any]
     make: Callable[[Any], Any] | None = None
+    base: Candidate | None = None
     parts: list[Candidate] = field(default_factory=list)
     figures: list[tuple[float, float]] = field(default_factory=list)
     held: list[Array] = field(default_factory=list)
@@ -101,17 +105,23 @@ def standard_error(differences: Array, ratio: float) -> float:
     return float(np.sqrt((1 / len(differences) + ratio) * differences.var(ddof=1)))
 
 
-def choose(worths: Array, ratio: float, margin: float = MARGIN) -> int:
-    """The row to take: the first, unless another is better by ``margin`` standard errors; of those the best.
+def lead(worths: Array, safe: list[int]) -> int:
+    """The best mean of the safe rows; among equals the first."""
+    return max(safe, key=lambda row: round(float(worths[row].mean()), 12))
+
+
+def choose(worths: Array, ratio: float, safe: list[int], margin: float = MARGIN) -> int:
+    """The row to take: the best of the safe ones, unless another is better by ``margin`` standard errors.
 
     >>> worths = np.array([[0.5, 0.6, 0.5], [0.7, 0.9, 0.8], [0.9, 0.1, 0.9]])
-    >>> choose(worths, ratio=0.25)
-    1
+    >>> choose(worths, ratio=0.25, safe=[0]), choose(worths, ratio=0.25, safe=[0, 2])
+    (1, 2)
     """
-    gains = worths - worths[0]
+    leader = lead(worths, safe)
+    gains = worths - worths[leader]
     means = gains.mean(axis=1)
-    clear = [m > margin * standard_error(gain, ratio) for m, gain in zip(means, gains, strict=True)]
-    clear[0] = True
+    clear = [mean > margin * standard_error(gain, ratio) for mean, gain in zip(means, gains, strict=True)]
+    clear[leader] = True
     return int(np.argmax(np.where(clear, np.round(means, 12), -np.inf)))
 
 
@@ -125,6 +135,7 @@ class Outcome:
     board : list of Candidate
         Finalists, best mean first, then those that were dropped.
     incumbent : Candidate
+        The best of what is safe.
     expected : float
         Precision at the budget of the whole procedure: of what it would have chosen without a fold, on that fold.
     advantage, error : float
@@ -165,6 +176,8 @@ class Race:
         kept, dropped = self._first_round(first)
         repeats = 2 if len(last) <= TWICE else 1
         splits = self._splits(last, self.folds, repeats, self.seed + 1)
+        if not kept:
+            raise ValueError(f"no candidate could be fitted; {dropped[0].name} {dropped[0].status}")
         kept = kept + (self._reranked(kept, last) if self.rerank else [])
         finalists, fallen, n = self._second_round(kept, last, splits)
         return self._decide(finalists, fallen + dropped, last, splits[:n])
@@ -187,23 +200,34 @@ class Race:
             return table
         rng = np.random.default_rng(self.seed)
         if table.codes is not None:
-            order = rng.permutation(int(table.codes.max()) + 1)
-            chosen = np.isin(table.codes, order[: max(int(share * len(order)), 2 * self.folds)])
-            return table.take(np.flatnonzero(chosen))
-        of_label = [rng.permutation(np.flatnonzero(table.labels == one)) for one in (0, 1)]
-        chosen = np.concatenate([rows[: max(int(share * len(rows)), 1)] for rows in of_label])
-        return table.take(np.sort(chosen))
+            with_positives = np.bincount(table.codes, table.labels) > 0
+            groups = self._share(with_positives, share, 2 * self.folds, rng)
+            return table.take(np.flatnonzero(np.isin(table.codes, groups)))
+        return table.take(self._share(table.labels == 1, share, 1, rng))
+
+    @staticmethod
+    def _share(positive: Array, share: float, least: int, rng: np.random.Generator) -> Array:
+        """Numbers of a share of each kind, in order."""
+        kinds = [rng.permutation(np.flatnonzero(positive == one)) for one in (False, True)]
+        return np.sort(np.concatenate([kind[: max(int(share * len(kind)), least)] for kind in kinds]))
 
     def _splits(self, table: Table, folds: int, repeats: int, seed: int) -> list[tuple[Array, Array]]:
+        """As many folds as are wanted, or as there can be with both labels in each."""
         most = int(np.bincount(table.labels).min()) if table.codes is None else int(table.n_groups or 0)
-        return make_splits(max(min(folds, most), 2), repeats, table.labels, table.codes, seed)
+        for number in range(max(min(folds, most), 2), 1, -1):
+            try:
+                return make_splits(number, repeats, table.labels, table.codes, seed)
+            except ValueError:
+                if number == 2:
+                    raise
+        raise AssertionError
 
     def _hold(self, candidate: Candidate, train: Table, test: Table) -> bool:
         """Fit and score the held-out rows; False where the model refuses the rows."""
         assert candidate.make is not None
         began = time.perf_counter()
         try:
-            scores = test.scores(train.fit(candidate.make(train.X)))
+            scores = self._scores(candidate.make(train.X), train, test)
         except ValueError as error:
             candidate.status = f"refused the rows: {error}"[:200]
             return False
@@ -211,6 +235,10 @@ class Race:
         candidate.held.append(scores)
         candidate.figures.append(self._figure(test, scores))
         return True
+
+    @staticmethod
+    def _scores(model: Any, train: Table, test: Table) -> Array:
+        return test.scores(train.fit(model))
 
     def _figure(self, test: Table, scores: Array) -> tuple[float, float]:
         """Precision at the budget; and what decides, its mean with average precision, which is far less noisy."""
@@ -279,7 +307,7 @@ class Race:
 
         settings = {**base.settings, "top": round(share, 6)}
         return Candidate(
-            f"{base.name}, its top {100 * share:.2g} % reranked", f"{base.family}, reranked", settings, make
+            f"{base.name}, its top {100 * share:.2g} % reranked", f"{base.family}, reranked", settings, make, base
         )
 
     def _second_round(
@@ -295,18 +323,27 @@ class Race:
                     alive.remove(one)
                     fallen.append(one)
             done = number + 1
+            if not alive:
+                raise ValueError(f"no candidate could be fitted; {fallen[0].name} {fallen[0].status}")
             if done >= 2 and self._late():
                 break
-            if done >= 3 and done < len(splits):
+            if 3 <= done < len(splits):
                 leader = max(alive, key=lambda one: float(one.worth.mean()))
-                for one in list(alive):
-                    behind = leader.worth - one.worth
-                    if one.family not in CORE and behind.mean() > HOPELESS * standard_error(behind, ratio):
-                        one.status = f"dropped in round two after {done} folds"
-                        alive.remove(one)
-                        fallen.append(one)
+                for one in [one for one in alive if self._hopeless(one, leader, ratio)]:
+                    one.status = f"dropped in round two after {done} folds"
+                    alive.remove(one)
+                    fallen.append(one)
             log.info("AutoRanker: fold %d of %d, %d candidates", done, len(splits), len(alive))
         return alive, fallen, done
+
+    @staticmethod
+    def _hopeless(one: Candidate, leader: Candidate, ratio: float) -> bool:
+        """Far behind, or no better than the model whose top it ranks again; the core is there to the end."""
+        base = one.base
+        if base is not None and len(base.figures) == len(one.figures) and one.worth.mean() <= base.worth.mean():
+            return True
+        behind = leader.worth - one.worth
+        return one.family not in CORE and bool(behind.mean() > HOPELESS * standard_error(behind, ratio))
 
     def _decide(
         self, finalists: list[Candidate], fallen: list[Candidate], table: Table, splits: list[tuple[Array, Array]]
@@ -319,17 +356,17 @@ class Race:
             one.scale = Scale.of(np.concatenate(one.held), labels, weights)
         finalists.sort(key=lambda one: -round(float(one.worth.mean()), 12))
         core = [one for one in finalists if one.family in CORE] or finalists[:1]
-        # Without blends the better of the baselines leads.
-        incumbent = self._blended(core, tests) if self.blend and len(core) > 1 else core[0]
-        field_ = [incumbent, *(one for one in finalists if one is not incumbent)]
+        start = self._blended(core, tests) if self.blend and len(core) > 1 else core[0]
+        field_ = [start, *(one for one in finalists if one is not start)]
+        safe = [row for row, one in enumerate(field_) if one is start or one.family in BASELINES]
         if self.blend:
             sound = [one for one in finalists if one.scale is not None and one.scale.slope > 0]
             for n in BLENDS:
                 if n <= len(sound) and set(map(id, sound[:n])) != set(map(id, core)):
                     field_.append(self._blended(sound[:n], tests))
         worths = np.stack([one.worth for one in field_])
-        winner = field_[choose(worths, ratio)]
-        without = [choose(np.delete(worths, fold, axis=1), ratio) for fold in range(len(tests))]
+        winner, incumbent = field_[choose(worths, ratio, safe)], field_[lead(worths, safe)]
+        without = [choose(np.delete(worths, fold, axis=1), ratio, safe) for fold in range(len(tests))]
         expected = float(np.mean([field_[at].figures[fold][0] for fold, at in enumerate(without)]))
         gain = winner.worth - incumbent.worth
         for one in field_:
