@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from shortlist import (
     AATP,
+    OWPC,
+    SVMMAP,
     ExactRanker,
     GradedRankSVM,
     InfinitePush,
@@ -24,6 +26,7 @@ from shortlist import (
     Reranker,
     SGDRank,
     SparseInfinitePush,
+    SVMpAUC,
     SVRank,
     TauFPL,
     TopPush,
@@ -69,7 +72,8 @@ BOOSTING = [
 ]
 # Not made of a threshold a group: cuts between classes, one for all.
 CUT = (ExactRanker, RankBoost, PNormPush)
-ALL = TOP + EXACT + RERANKERS + PAIRWISE + BOOSTING
+LISTWISE = [OWPC(), SVMpAUC(), SVMMAP()]
+ALL = TOP + EXACT + RERANKERS + PAIRWISE + BOOSTING + LISTWISE
 # The score of a regressor is on the scale of y: they have hostile inputs and neighbours of their own.
 REGRESSORS = [
     MPRank(),
@@ -94,7 +98,7 @@ REGRESSORS = [
 # scikit-learn expects a column of scores a class of a classifier for several.
 CHECKED = [estimator for estimator in ALL if estimator.get_params().get("pairs") is None]
 # One of each kind.
-PLAIN = [*DEFAULTS, EXACT[0], RERANKERS[0], PAIRWISE[0], BOOSTING[0], BOOSTING[2]]
+PLAIN = [*DEFAULTS, EXACT[0], RERANKERS[0], PAIRWISE[0], LISTWISE[0], BOOSTING[0], BOOSTING[2]]
 
 
 def grid_of(estimator: Any) -> dict[str, list[Any]]:
