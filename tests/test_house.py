@@ -29,7 +29,14 @@ ALLOWED: dict[str, set[str]] = {
     "features": MATHEMATICS,
     "estimators": {"solvers", "features", "metrics"} | MATHEMATICS,  # metrics: what early stopping measures by
     "selection": {"solvers", "features", "estimators", "metrics"} | MATHEMATICS,
-    "certification": {"solvers.solution", "certification_lists", "certification_pairs", "certification_pairwise"},
+    "certification": {
+        "solvers.solution",
+        "certification_boosting",
+        "certification_lists",
+        "certification_pairs",
+        "certification_pairwise",
+    },
+    "certification_boosting": {"solvers.solution"},
     "certification_lists": {"solvers.solution"},
     "certification_pairwise": {"solvers.solution"},
     "certification_costs": {"solvers.solution"},

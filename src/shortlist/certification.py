@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from shortlist.certification_boosting import certify_boosting
 from shortlist.certification_lists import certify_lists
 from shortlist.certification_pairs import certify_pairs
 from shortlist.certification_pairwise import certify_pairwise
@@ -103,7 +104,8 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
     -----
     The feature map of a kernel is taken as fitted; what is certified is the optimisation upon it. For
     `PatMat` it covers the convex problem whose threshold solves mean_j l(theta (s_j - t)) = tau, not the
-    quantile; for `AATP` the convex program of the chosen row, not the choice of the row.
+    quantile; for `AATP` the convex program of the chosen row, not the choice of the row. For `RankBoost` and
+    `PNormPush` it is the bound among answers of the same size, and the tolerance the gap that the model claims.
 
     Examples
     --------
@@ -120,6 +122,8 @@ def certify(model: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: An
     """
     began = time.perf_counter()
     check_is_fitted(model)
+    if hasattr(model, "rounds_"):
+        return certify_boosting(model, X, y, groups, sample_weight)
     problem = model.objective_
     if hasattr(problem, "power"):
         return certify_pairwise(model, X, y, groups, sample_weight)

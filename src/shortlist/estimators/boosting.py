@@ -170,8 +170,8 @@ class PNormPush(Booster):
 
     Notes
     -----
-    Of several groups a negative competes with the positives of its own; its mean is over the number of positives that
-    negatives meet on average, so that p = 1 counts every pair once.
+    The loss is the p-th root of that mean, divided by its value at equal scores. Of several groups a negative competes
+    with the positives of its own, and the sum over them is taken, not their mean: p = 1 counts every pair once.
 
     References
     ----------

@@ -3,7 +3,7 @@
 A row k stands at the height ``u_k = sum of v_i exp(s_k - s_i)`` over the rows i of its group that belong above it.  The
 risk is the p-norm of the heights,
 
-    L(s) = (sum_k v_k (u_k / M)^p / V)^(1/p),        V = sum_k v_k,  M = the mean of u_k at equal scores,
+    L(s) = (sum_k v_k u_k^p)^(1/p) / the same at equal scores,
 
 so that equal scores cost 1.  p = 1 is RankBoost's mean of exp(s_k - s_i) over all pairs, two labels give the P-Norm
 Push, and p -> infinity the largest height, the exponential loss of the Infinite Push.
@@ -11,7 +11,7 @@ Push, and p -> infinity the largest height, the exponential loss of the Infinite
 **Cells.** The rows of one group and one label are a cell c.  With A_c = sum of v_i exp(-s_i) and B_c = sum of
 v_k exp(p s_k) over its rows, and A_above(c) the sum of A over the higher cells of the group,
 
-    V M^p L^p = sum over cells of A_above(c)^p B_c.
+    L^p is in proportion to the sum over cells of A_above(c)^p B_c.
 
 All sums are kept as logarithms, each cell with a largest term of its own: no spread of scores overflows.
 
@@ -81,7 +81,7 @@ class ExponentialRisk:
     p : float
     n_rows : int
     log_scale : float
-        log(V^(1/p) M), so that equal scores have the loss 1.
+        Of the p-norm at equal scores, whose loss is 1.
     """
 
     rows: Array
@@ -119,10 +119,9 @@ class ExponentialRisk:
         first = np.searchsorted(of_cell, of_cell)
         mass = np.add.reduceat(weights[rows], starts)
         last = np.searchsorted(of_cell, of_cell, side="right") - 1
-        lower = float(mass[last > np.arange(len(starts))].sum())
+        lower = last > np.arange(len(starts))
         running = np.cumsum(mass)
-        pairs = float(mass @ (running[last] - running))
-        log_scale = np.log(lower) / p + np.log(pairs / lower)
+        log_scale = _log_sum(p * np.log((running[last] - running)[lower]) + np.log(mass[lower])) / p
         return cls(rows, np.log(weights[rows]), starts, first, float(p), len(labels), float(log_scale))
 
     @property
