@@ -71,9 +71,9 @@ DEEPEST = 150
 MOST_ENTRIES = 200_000
 PROTOCOLS = (2,)  # of skops' schema; older ones have readers of their own, which were not looked at
 # What a node costs while skops reads it, in bytes, and how many times its own size a part may cost.
-NODE_BYTES = 1500
-COSTLY = {"FunctionNode": 12_000, "ObjectNode": 6_000, "TypeNode": 2_000}
-MOST_TIMES = 40
+NODE_BYTES = 1200
+COSTLY = {"FunctionNode": 3600, "ObjectNode": 3000}
+MOST_TIMES = 20
 ALWAYS_ALLOWED = 2**20
 HEADER = re.compile(rb"[A-Za-z0-9_'<>|=,:()\[\]{}. \n]*")
 
