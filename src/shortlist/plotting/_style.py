@@ -22,11 +22,13 @@ __all__ = [
     "count_curve",
     "curve_number",
     "darker",
+    "halo",
     "mark_budget",
     "pyplot",
-    "show_title",
+    "share_of",
     "style_of",
     "tidy",
+    "title",
 ]
 
 # Okabe and Ito's, those first that differ most in grey.
@@ -83,9 +85,10 @@ def tidy(ax: Any) -> None:
     ax.set_axisbelow(True)
 
 
-def show_title(ax: Any, text: str | None) -> None:
+def title(ax: Any, text: str | None, pad: float = 6) -> None:
+    """A name above the left end."""
     if text:
-        ax.set_title(text, loc="left", fontsize="medium", fontweight="bold", color=INK)
+        ax.set_title(text, loc="left", fontsize="medium", fontweight="bold", color=INK, pad=pad)
 
 
 def mark_budget(ax: Any, k: float, words: str) -> Any:
@@ -94,15 +97,15 @@ def mark_budget(ax: Any, k: float, words: str) -> Any:
     if k in drawn:
         return drawn[k]
     line = ax.axvline(k, color=INK, linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
-    right = _share(ax, k) > 0.6
+    share = share_of(ax, k)
     ax.annotate(
         words,
         (k, 1.0),
         xycoords=("data", "axes fraction"),
-        xytext=(-4 if right else 4, -3),
+        xytext=(0, 2),
         textcoords="offset points",
-        ha="right" if right else "left",
-        va="top",
+        ha="left" if share < 0.2 else "right" if share > 0.8 else "center",
+        va="bottom",
         fontsize="small",
         color=INK,
     )
@@ -110,7 +113,7 @@ def mark_budget(ax: Any, k: float, words: str) -> Any:
     return line
 
 
-def _share(ax: Any, x: float) -> float:
+def share_of(ax: Any, x: float) -> float:
     """Where x lies between the left and the right end of the axis."""
     low, high = ax.get_xlim()
     if ax.get_xscale() == "log":
@@ -135,7 +138,9 @@ def add_end(ax: Any, line: Any, name: str | None) -> None:
     ends = [(*np.asarray(line.get_xydata())[-1], name, line.get_color()) for line, name in ax._shortlist_ends]
     low, high = ax.get_ylim()
     height = ax.get_window_extent().height * 72 / ax.figure.dpi
-    wanted = [(y - low) / (high - low) * height for _, y, _, _ in ends]
+    # Of curves that end in the same place, the one that was higher on the way stands higher.
+    way = [1e-3 * float(np.mean(np.asarray(line.get_ydata()))) for line, _ in ax._shortlist_ends]
+    wanted = [(y - low) / (high - low) * height + more for (_, y, _, _), more in zip(ends, way, strict=True)]
     ax._shortlist_names = [
         ax.annotate(
             name,
@@ -151,6 +156,13 @@ def add_end(ax: Any, line: Any, name: str | None) -> None:
         )
         for (x, y, name, colour), want, at in zip(ends, wanted, apart(wanted, 11.0, height), strict=True)
     ]
+
+
+def halo() -> list[Any]:
+    """White around text that lies on curves."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=2.5, foreground="white")]
 
 
 def darker(colour: str) -> Any:

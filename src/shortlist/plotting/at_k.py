@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.plotting._list import ListDisplay, budget_words
-from shortlist.plotting._style import GREY, add_end, axes, count_curve, curve_number, mark_budget, style_of, tidy
+from shortlist.plotting._style import (
+    GREY,
+    add_end,
+    axes,
+    count_curve,
+    curve_number,
+    darker,
+    halo,
+    mark_budget,
+    style_of,
+    tidy,
+)
 from shortlist.plotting.curves import Corners, lengths, precision_recall_at
 
 Array = NDArray[Any]
@@ -132,6 +143,7 @@ class PrecisionRecallAtKDisplay(ListDisplay):
                 xytext=(7, 6),
                 textcoords="offset points",
                 fontsize="small",
-                color=colour,
+                color=darker(colour),
+                path_effects=halo(),
             )
         return line

@@ -1,8 +1,8 @@
 """The numbers behind the plots: curves of a ranked list from one sort, with weights, ties and groups.
 
 Down the list of a group, the mass of positives above is a function of the mass of rows above that is linear within a
-run of equal scores: its corners are all that a curve needs. With ``ties="average"`` they are the ends of runs, otherwise
-the negatives or the positives of a run come first. With groups a curve is the mean of the groups' curves.
+run of equal scores: its corners are all that a curve needs. With ``ties="average"`` they are the ends of runs, else the
+negatives or the positives of a run come first. With groups a curve is the mean of the groups' curves.
 """
 
 from __future__ import annotations
@@ -154,8 +154,10 @@ def roc(found: Corners) -> tuple[Array, Array]:
     rates = np.unique(np.concatenate([x for x, _ in curves]))
     if len(rates) > POINTS:
         rates = np.concatenate([[0.0], np.geomspace(rates[rates > 0][0], 1.0, POINTS - 1)])
-    mean = np.mean([np.interp(rates, x, y) for x, y in curves], axis=0)
-    return np.concatenate([[0.0], rates]), np.concatenate([[0.0], mean])
+    # Curves rise within one rate: what is below the rise, and what is above.
+    below = np.mean([np.interp(-rates, -x[::-1], y[::-1]) for x, y in curves], axis=0)
+    above = np.mean([np.interp(rates, x, y) for x, y in curves], axis=0)
+    return np.repeat(rates, 2), np.column_stack([below, above]).ravel()
 
 
 def cumulative_gains(found: Corners) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.comparison import Comparison, Place
-from shortlist.plotting._style import BLUE, GREY, INK, VERMILION, axes, tidy
+from shortlist.plotting._style import BLUE, GREY, INK, VERMILION, axes, tidy, title
 
 Array = NDArray[Any]
 
@@ -121,8 +121,7 @@ class ComparisonDisplay:
         ax.set_ylim(len(self.board) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel(f"{self.title} (mean, 95 % interval, splits)")
-        if name:
-            ax.set_title(name, loc="left", fontsize="medium", fontweight="bold", color=INK)
+        title(ax, name)
         return self
 
 

@@ -15,6 +15,7 @@ from shortlist.plotting._style import (
     count_curve,
     curve_number,
     darker,
+    halo,
     mark_budget,
     style_of,
     tidy,
@@ -119,6 +120,7 @@ class CumulativeGainsDisplay(ListDisplay):
                 textcoords="offset points",
                 fontsize="small",
                 color=darker(colour),
+                path_effects=halo(),
             )
         add_end(ax, self.line_, name)
         count_curve(ax)

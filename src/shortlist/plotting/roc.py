@@ -8,14 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.plotting._list import ListDisplay, budget_words
-from shortlist.plotting._style import GREY, INK, add_end, axes, count_curve, curve_number, darker, style_of, tidy
+from shortlist.plotting._style import (
+    GREY,
+    INK,
+    add_end,
+    axes,
+    count_curve,
+    curve_number,
+    darker,
+    halo,
+    share_of,
+    style_of,
+    tidy,
+)
 from shortlist.plotting.curves import Corners, roc
 
 Array = NDArray[Any]
 
 __all__ = ["TopROCDisplay"]
 
-CORNER = (0.56, 0.09, 0.40, 0.44)
+CORNER = (0.68, 0.09, 0.30, 0.33)
+SMALL = 3.0  # inches
 
 
 class TopROCDisplay(ListDisplay):
@@ -40,8 +53,8 @@ class TopROCDisplay(ListDisplay):
     Attributes
     ----------
     ax_, figure_ : matplotlib axes and figure
-    corner_ : matplotlib axes
-        Of the inset.
+    corner_ : matplotlib axes or None
+        Of the inset; small axes have none.
     line_ : matplotlib line
 
     Examples
@@ -85,7 +98,6 @@ class TopROCDisplay(ListDisplay):
         self.ax_, self.figure_ = ax, _ = axes(ax)
         name = self.name if name is None else name
         number = curve_number(ax)
-        marker = style_of(number)["marker"]
         style = style_of(number) | {"marker": ""} | kwargs
         if number == 0:
             self._furnish(ax)
@@ -93,29 +105,36 @@ class TopROCDisplay(ListDisplay):
         floor = min(self.floor, ax.get_xlim()[0])
         (self.line_,) = ax.plot(np.maximum(self.fpr, floor), self.tpr, **style)
         ax.set_xlim(floor, 1)
-        (copy,) = self.corner_.plot(self.fpr, self.tpr, **style)
-        copy.set_label("_")
+        if self.corner_ is not None:
+            self.corner_.plot(self.fpr, self.tpr, **(style | {"label": "_"}))
         if self.point is not None:
-            x, y = self.point
-            dot = {"color": self.line_.get_color(), "marker": marker, "markersize": 7, "zorder": 4, "label": "_"}
-            ax.plot([max(x, floor)], [y], **dot)
-            self.corner_.plot([x], [y], **dot)
-            if self.budget is not None:
-                ax.annotate(
-                    f"{budget_words(self.budget, self.grouped)}, {100 * y:.0f} % found"
-                    if number == 0
-                    else f"{100 * y:.0f} %",
-                    (max(x, floor), y),
-                    xytext=(-5, 8),
-                    textcoords="offset points",
-                    ha="left" if max(x, floor) < floor * 8 else "right",
-                    fontsize="small",
-                    color=darker(self.line_.get_color()),
-                )
+            self._mark(ax, number, max(self.point[0], floor), self.point[1])
         add_end(ax, self.line_, name)
-        self._fit_corner()
+        if self.corner_ is not None:
+            self._fit_corner()
         count_curve(ax)
         return self
+
+    def _mark(self, ax: Any, number: int, x: float, y: float) -> None:
+        colour = self.line_.get_color()
+        dot = {"color": colour, "marker": style_of(number)["marker"], "markersize": 7, "zorder": 4, "label": "_"}
+        ax.plot([x], [y], **dot)
+        if self.corner_ is not None and self.point is not None:
+            self.corner_.plot(*[[value] for value in self.point], **dot)
+        at_left = share_of(ax, x) < 0.1
+        ax.annotate(
+            f"{100 * y:.0f} %",
+            (x, y),
+            xytext=(4 if at_left else -4, 7),
+            textcoords="offset points",
+            ha="left" if at_left else "right",
+            fontsize="small",
+            color=darker(colour),
+            path_effects=halo(),
+        )
+        if number == 0 and self.budget is not None:
+            words = f"marked: {budget_words(self.budget, self.grouped)}"
+            ax.text(0.0, 1.01, words, transform=ax.transAxes, fontsize="small", va="bottom", color=INK)
 
     def _furnish(self, ax: Any) -> None:
         tidy(ax)
@@ -126,11 +145,14 @@ class TopROCDisplay(ListDisplay):
         ax.set_ylabel("true-positive rate")
         chance = np.geomspace(self.floor, 1, 200)
         ax.plot(chance, chance, color=GREY, linewidth=1.0, linestyle=(0, (1, 2)), label="_")
+        ax._shortlist_corner = None
+        if ax.get_window_extent().width / ax.figure.dpi < SMALL:
+            return  # there would be no room to read it
         inset = ax.inset_axes(CORNER)
         tidy(inset)
         inset.tick_params(labelsize="x-small", length=2)
-        inset.patch.set_alpha(0.94)
-        inset.set_title("top left corner", fontsize="x-small", color=INK, pad=3)
+        inset.text(0.96, 0.05, "top left corner", transform=inset.transAxes, ha="right", fontsize="x-small", color=INK)
+        inset.set_xticks([0, self.corner])
         inset.set_xlim(0, self.corner)
         ax._shortlist_corner = inset
 

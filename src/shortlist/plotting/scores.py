@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist.plotting._list import ListDisplay, budget_words
-from shortlist.plotting._style import BLUE, INK, VERMILION, axes, tidy
+from shortlist.plotting._style import BLUE, INK, VERMILION, axes, share_of, tidy, title
 from shortlist.plotting.curves import Corners, Histogram, histogram
 
 Array = NDArray[Any]
@@ -64,11 +64,12 @@ class ScoreDistributionDisplay(ListDisplay):
         name = self.name if name is None else name
         bins = self.bins
         at, width = bins.edges[:-1], np.diff(bins.edges)
-        style = {"align": "edge", "linewidth": 0.8} | kwargs
-        self.positive_bars_ = ax.bar(at, bins.positives, width, color=BLUE, edgecolor="white", **style)
-        self.negative_bars_ = ax.bar(
-            at, -bins.negatives, width, facecolor="#fbe3d3", edgecolor=VERMILION, hatch="////", **style
+        style = {"align": "edge", "linewidth": 0.8}
+        self.positive_bars_ = ax.bar(
+            at, bins.positives, width, **({"color": BLUE, "edgecolor": "white"} | style | kwargs)
         )
+        hatched = {"facecolor": "#fbe3d3", "edgecolor": VERMILION, "hatch": "////"}
+        self.negative_bars_ = ax.bar(at, -bins.negatives, width, **(hatched | style | kwargs))
         tidy(ax)
         ax.grid(False, axis="x")
         ax.axhline(0, color=INK, linewidth=0.8)
@@ -76,36 +77,29 @@ class ScoreDistributionDisplay(ListDisplay):
         ax.set_xlim(bins.edges[0], bins.edges[-1])
         top = max(float(bins.positives.max()), 1e-9)
         bottom = max(float(bins.negatives.max()), 1e-9)
-        ax.set_ylim(-bottom * 1.18, top * 1.18)
+        # Where negatives abound, their tallest bars are cut, so that the positives can be seen.
+        shown = min(bottom, max(4 * top, float(bins.negatives[at >= bins.threshold].max(initial=0.0))))
+        ax.set_ylim(-shown * (1.0 if shown < bottom else 1.12), top * 1.18)
         ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
-        ax.set_xlabel("score")
+        ax.set_xlabel("score" + (f" ({bins.below:,.0f} more rows lie further left)" if bins.below else ""))
         ax.set_ylabel("rows per bin")
-        for y, words, va, colour in ((0.985, "positives", "top", BLUE), (0.015, "negatives", "bottom", "#A34700")):
-            ax.text(0.012, y, words, transform=ax.transAxes, va=va, fontsize="small", fontweight="bold", color=colour)
+        corner = {"transform": ax.transAxes, "fontsize": "small", "fontweight": "bold", "ha": "right"}
+        ax.text(0.988, 0.985, "positives", va="top", color=BLUE, **corner)
+        cut = f" (up to {bottom:,.0f})" if shown < bottom else ""
+        ax.text(0.988, 0.015, f"negatives{cut}", va="bottom", color="#A34700", **corner)
         self.line_ = ax.axvline(bins.threshold, color=INK, linewidth=1.2, linestyle=(0, (2, 2)))
         words = "as many rows as positives" if self.budget is None else budget_words(self.budget, self.grouped)
-        left = bins.threshold > (bins.edges[0] + bins.edges[-1]) / 2
+        share = share_of(ax, bins.threshold)
         ax.annotate(
             f"{words} →",
-            (bins.threshold, 0.985),
+            (bins.threshold, 1.0),
             xycoords=("data", "axes fraction"),
-            xytext=(-4 if left else 4, 0),
+            xytext=(0, 2),
             textcoords="offset points",
-            ha="right" if left else "left",
-            va="top",
+            ha="left" if share < 0.2 else "right" if share > 0.8 else "center",
+            va="bottom",
             fontsize="small",
             color=INK,
         )
-        if name:
-            ax.set_title(name, loc="left", fontsize="medium", fontweight="bold", color=INK)
-        if bins.below:
-            ax.annotate(
-                f"{bins.below:,.0f} rows further left",
-                (0.0, 0.5),
-                xycoords="axes fraction",
-                xytext=(4, 4),
-                textcoords="offset points",
-                fontsize="x-small",
-                color=INK,
-            )
+        title(ax, name, pad=18)
         return self

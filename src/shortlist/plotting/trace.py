@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from shortlist.plotting._style import BLUE, INK, VERMILION, axes, darker, tidy
+from shortlist.plotting._style import BLUE, VERMILION, axes, darker, tidy, title
 
 Array = NDArray[Any]
 
@@ -95,7 +95,9 @@ class CertificateTraceDisplay:
         (self.line_,) = ax.plot(seconds, value, **({"color": BLUE, "label": "best answer"} | steps | kwargs))
         if seconds[-1] / seconds[0] > 30:
             ax.set_xscale("log")
-        ax.set_xlim(seconds[0], seconds[-1] if seconds[-1] > seconds[0] else seconds[0] * 1.1)
+        else:
+            ax.set_xlim(left=0)
+        ax.set_xlim(right=seconds[-1])
         gap = self.relative_gap
         closed = gap <= 1e-9
         words = "proven optimal" if closed else f"{100 * gap:.2g} % open"
@@ -125,8 +127,7 @@ class CertificateTraceDisplay:
             )
         ax.set_xlabel("seconds")
         ax.set_ylabel("value of the statistic")
-        if name:
-            ax.set_title(name, loc="left", fontsize="medium", fontweight="bold", color=INK)
+        title(ax, name)
         return self
 
     def _shown(self) -> tuple[Array, Array, Array]:
