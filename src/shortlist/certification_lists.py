@@ -160,25 +160,35 @@ def _worst_precision(x: Array, z: Array, a: Array, v: Array) -> tuple[float, Arr
     own = own[np.argsort(-x[own])]
     up, down = x[own], z[theirs]
     m, n = len(up), len(down)
-    k = np.arange(1, m + 1)
-    low = first = 0
+    # Places do not decrease.  Those of every so many negatives first: the others lie between their neighbours'.
+    step = max(1, int(np.sqrt(n)))
     place = np.empty(n, dtype=np.intp)
-    while first < n:
-        # Places do not decrease: the search begins where the last negative went.
-        j = np.arange(first, min(n, first + max(1, _CELLS // (m - low + 1))))[:, None] + 1
-        rest = k[low:]
-        gain = rest / ((rest + j - 1.0) * (rest + j)) / m + 2.0 / (m * n) * (down[j - 1] - up[low:])
-        suffix = np.cumsum(gain[:, ::-1], axis=1)[:, ::-1]
-        suffix = np.hstack([suffix, np.zeros((len(j), 1))])
-        found = low + suffix.argmax(axis=1)
-        place[first : first + len(j)] = found
-        low, first = int(found[-1]), first + len(j)
+    place[::step] = _best_places(up, down, np.arange(0, n, step), 0, m)
+    for first in range(0, n, step):
+        last = min(first + step, n)
+        high = int(place[last]) if last < n else m
+        place[first + 1 : last] = _best_places(up, down, np.arange(first + 1, last), int(place[first]), high)
+    k = np.arange(1, m + 1)
     above = np.searchsorted(np.sort(place), k - 1, side="right")
     loss = 1.0 - float((k / (k + above)).mean())
     pull = 2.0 / (m * n)
     slope_up = np.bincount(own, -pull * above, len(x))
     slope_down = np.bincount(theirs, pull * (m - place), len(z))
     return loss + float(slope_up @ x + slope_down @ z), slope_up, slope_down
+
+
+def _best_places(up: Array, down: Array, of: Array, low: int, high: int) -> Array:
+    """How many positives, from low to high, stand above each of these negatives in the worst order."""
+    m, n = len(up), len(down)
+    places = [np.empty(0, dtype=np.intp)]
+    while len(of):
+        j = of[: max(1, _CELLS // (high - low + 1))][:, None] + 1
+        k = np.arange(low + 1, high + 1)
+        gain = k / ((k + j - 1.0) * (k + j)) / m + 2.0 / (m * n) * (down[j - 1] - up[low:high])
+        suffix = np.hstack([np.cumsum(gain[:, ::-1], axis=1)[:, ::-1], np.zeros((len(j), 1))])
+        places.append(low + suffix.argmax(axis=1))
+        low, of = int(places[-1][-1]), of[len(j) :]
+    return np.concatenate(places)
 
 
 def _blocks(model: Any, X: Any) -> Any:
