@@ -225,3 +225,86 @@ def compare(
     )  # fmt: skip
     names = [name.strip() for name in models.split(",") if name.strip()]
     work(file, told, names, baseline, folds, repeats, keep, report, force, Terminal(as_json, quiet), _command())
+
+
+@app.command()
+def rerank(
+    file: o.File,
+    model: o.MaybeModel = None,
+    score: o.Score = None,
+    top: o.RerankTop = 100,
+    label: o.Label = None,
+    positive: o.Positive = None,
+    budget: o.Budget = "100",
+    of: o.Of = None,
+    identity: o.Identity = None,
+    group: o.Group = None,
+    drop: o.Drop = None,
+    only: o.Only = None,
+    holdout: o.Holdout = 0.2,
+    max_rows: o.MaxRows = 200_000,
+    time_limit: o.TimeLimit = None,
+    seed: o.Seed = 0,
+    output: o.ModelOutput = None,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    form: o.Form = None,
+    separator: o.Separator = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+) -> None:
+    """Order the top of a list again by an exact search: of a model's list, or of a column of scores.
+
+    Rows that a model has learned by heart teach nothing about its top: give rows that it has not seen.
+    """
+    from shortlist.cli.fitting import FitOptions
+    from shortlist.cli.reranking import rerank as work
+
+    told = FitOptions(
+        label, positive or (), identity, group, drop or (), only or (), budget, of, "", (), holdout, max_rows,
+        time_limit, seed, _reading(form, separator, decimal, encoding),
+    )  # fmt: skip
+    work(file, told, model, score, top, output, force, Terminal(as_json, quiet))
+
+
+@app.command()
+def explain(
+    file: o.File,
+    model: o.Model,
+    row: o.Row,
+    above: o.Above = None,
+    identity: o.Identity = None,
+    group: o.Group = None,
+    seed: o.Seed = 0,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    form: o.Form = None,
+    separator: o.Separator = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+) -> None:
+    """Say why one row stands above another: what each column adds to the difference of their scores."""
+    from shortlist.cli.explaining import explain as work
+
+    reading = _reading(form, separator, decimal, encoding)
+    work(file, model, row, above, identity, group, reading, seed, Terminal(as_json, quiet))
+
+
+@app.command()
+def info(file: o.ModelFile, as_json: o.AsJson = False, quiet: o.Quiet = False) -> None:
+    """Say what a model's file holds: method, certificate, columns, versions. Nothing in it is run."""
+    from shortlist.cli.describing import info as work
+
+    work(file, Terminal(as_json, quiet))
+
+
+@app.command()
+def demo(
+    folder: o.Folder = "shortlist-demo", rows: o.DemoRows = 5000, force: o.Force = False, quiet: o.Quiet = False
+) -> None:
+    """See it at work: makes a small CSV file, then fits, ranks and reports, and prints the commands."""
+    from shortlist.cli.demo import demo as work
+
+    if work(folder, rows, force, Terminal(False, quiet), run):
+        raise typer.Exit(1)

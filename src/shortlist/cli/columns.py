@@ -144,7 +144,7 @@ def _almost_numbers(levels: Sequence[Any]) -> str:
 
 
 def preparation(plan: Plan, n_rows: int) -> Any:
-    """The unfitted transformer: gaps in numbers become the median and a mark, text a feature a level, gaps being one."""
+    """The unfitted transformer: gaps in numbers become the median and a mark, levels of text features."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder

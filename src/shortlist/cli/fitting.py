@@ -28,7 +28,7 @@ from shortlist.cli.write import check_output
 
 Array = NDArray[Any]
 
-__all__ = ["FitOptions", "Prepared", "fit", "prepare", "train"]
+__all__ = ["FitOptions", "Prepared", "about", "default_output", "fit", "parts_of", "prepare", "save_model"]
 
 # With fewer positives kept aside than this the figures say nothing.
 FEWEST_ASIDE = 5
@@ -232,7 +232,7 @@ def fit(
     page = check_output(report, force, path)
     assert place is not None
     data = prepare(path, options, terminal)
-    rows, held = _parts(data, options, terminal)
+    rows, held = parts_of(data, options, terminal)
     model = train(data, rows, options, terminal, data.share)
     found, scores = None, None
     described = Described(model, {}, str(place))
@@ -262,7 +262,7 @@ def fit(
     _say(terminal, path, data, described, len(rows), len(held), found, page)
 
 
-def _parts(data: Prepared, options: FitOptions, terminal: Terminal) -> tuple[Array, Array]:
+def parts_of(data: Prepared, options: FitOptions, terminal: Terminal) -> tuple[Array, Array]:
     everything = np.arange(len(data.y)), np.zeros(0, dtype=np.intp)
     if options.holdout == 0:
         return everything

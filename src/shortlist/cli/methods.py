@@ -106,7 +106,8 @@ def title_of(model: Any) -> str:
 
 def certificates(model: Any) -> list[str]:
     """What is proven of a fitted model, a line for each part of it that has a certificate."""
-    found, waiting = [], [model]
+    found: list[str] = []
+    waiting = [model]
     while waiting:
         one = ranker_of(waiting.pop(0))
         certificate = getattr(one, "certificate_", None)

@@ -107,3 +107,13 @@ Keep = Annotated[
     str | None, typer.Option(metavar="FILE", help="Keep what is done in a file; started again, it goes on from there.")
 ]
 FewerRows = Annotated[int, typer.Option("--max-rows", metavar="ROWS", min=20, help="Use no more than so many rows.")]
+RerankTop = Annotated[
+    int, typer.Option(metavar="ROWS", min=2, help="How many rows of the top are ordered again; with groups, of each.")
+]
+Row = Annotated[str, typer.Option(metavar="ROW", help="The row, by its id, or by its number from 1.")]
+Above = Annotated[
+    str | None, typer.Option(metavar="ROW", help="The other row; else the one on the other side of the budget.")
+]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that fit or rerank wrote.")]
+Folder = Annotated[str, typer.Option(metavar="FOLDER", help="Where the files go.")]
+DemoRows = Annotated[int, typer.Option("--rows", metavar="ROWS", min=200, help="Rows of the labelled file.")]
