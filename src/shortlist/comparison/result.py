@@ -57,7 +57,8 @@ class Place:
     p : float or None
         Against the leader, corrected; None for the leader.
     verdict : str
-        'best', 'no proof of a difference' or 'worse'.
+        'best', 'no proof of a difference' or 'worse'; with a baseline that does not lead also 'not tested', of models
+        other than it.
     seconds : float
         Median of a search with its fit.
     proof : str
@@ -91,20 +92,32 @@ class Test:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` returns.
+    """What `compare` returns: figures, and methods that draw conclusions from them.
+
+    ``leaderboard`` is a list of `Place`, ``tests`` and ``improvements`` are lists of `Test`, ``scores`` a dict of
+    arrays, ``winner`` a name or None, ``summary`` text; ``to_frame``, ``to_markdown`` and ``to_html`` show the
+    leaderboard. All take a metric, and without one speak of the first.
 
     Attributes
     ----------
     runs : dict of str to list of Run
-        For each model one run a split.
+        For each model one run a split: ``figures`` (dict of metric to float, NaN where undefined), ``seconds``,
+        ``chosen`` (dict), ``proof`` and ``gap`` of its certificate or None. In a comparison that was interrupted the
+        lists differ in length.
     metrics : list of str
         The first decides.
     losses : list of str
         Those of which less is better.
     settings : dict
-        Data and settings: 'rows', 'positives', 'columns', 'groups', 'positive_label', 'budget', 'budget_in_words',
-        'places' (of each split), 'splits', 'train', 'test' (rows of each split), 'statistical_test', 'level',
-        'baseline', 'random_state', 'models' (how each is spelled), 'fingerprint'.
+        Data and settings, plain enough for JSON: 'rows', 'positives', 'columns' (int), 'groups' (their number, or
+        None), 'positive_label' (str), 'budget' (int or float), 'budget_in_words' (str), 'places' (list of int, one a
+        split), 'splits' (int), 'train', 'test' (lists of int, rows of each split), 'statistical_test' ('t' or
+        'wilcoxon'), 'level' (float), 'baseline' (str or None), 'random_state' (int), 'models' (dict of str, how each
+        is spelled), 'fingerprint' (dict).
+    names : list of str
+        The models, in the order given.
+    ratio : float
+        Test rows for each training row, on average over the splits.
     """
 
     runs: dict[str, list[Run]]
@@ -145,8 +158,8 @@ class Comparison:
 
     def _by_mean(self, metric: str) -> list[str]:
         """The models, best first."""
-        means = {name: self._sign(metric) * float(np.nanmean(values)) for name, values in self.scores(metric).items()}
-        return sorted(self.names, key=lambda name: -means[name])
+        means = {name: self._sign(metric) * float(_present(v).mean()) for name, v in self.scores(metric).items()}
+        return sorted(self.names, key=lambda name: -means[name] if np.isfinite(means[name]) else np.inf)
 
     def tests(self, metric: str | None = None) -> list[Test]:
         """Paired tests of all pairs of models, or of all with the baseline where there is one, corrected by Holm.
@@ -179,8 +192,9 @@ class Comparison:
         for name in order:
             values = _present(scores[name])
             test = against.get((order[0], name))
-            beaten = test is not None and test.significant
-            verdict = "best" if name == order[0] else "worse" if beaten else "no proof of a difference"
+            verdict = "best" if name == order[0] else "not tested"
+            if test is not None:
+                verdict = "worse" if test.significant else "no proof of a difference"
             board.append(
                 Place(
                     name,

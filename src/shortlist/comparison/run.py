@@ -16,7 +16,7 @@ from sklearn.utils import indexable
 from shortlist.comparison.entrants import Entrant, last_step, make_entrants
 from shortlist.comparison.measures import DEFAULT_METRICS, Measure, make_measures
 from shortlist.comparison.result import Comparison, Run
-from shortlist.comparison.store import resume, write
+from shortlist.comparison.store import plain, resume, write
 from shortlist.estimators._validation import check_choice, check_number, class_labels, encode_groups, row_weights
 from shortlist.selection.budget import check_budget, describe_budget
 from shortlist.selection.splits import Split, digest, make_splits
@@ -88,7 +88,7 @@ def compare(
         A model to test the others against: fewer comparisons, so more power, than all pairs.
     path : path, optional
         A file that is rewritten after each fit. A comparison that was interrupted continues from it; one with other
-        data or settings is refused. Models may be added.
+        data or settings is refused. Models may be added, and level, test and baseline changed.
     random_state : int, default=0
         Seed of the splits and of the default line-up.
     callback : callable, optional
@@ -128,14 +128,17 @@ def compare(
     check_budget(budget)
     check_choice("test", test, TESTS)
     check_number("level", level, at_most=0.5)
+    if not isinstance(random_state, int | np.integer) or isinstance(random_state, bool):
+        raise TypeError(f"random_state must be a whole number, so that a comparison can go on, got {random_state!r}")
+    random_state = int(random_state)
     measures = make_measures(metrics)
     X, y = indexable(X, np.asarray(y))
     table = _table(X, y, groups, sample_weight)
-    entrants = make_entrants(models, X, int(random_state))
+    entrants = make_entrants(models, X, random_state)
     names = [entrant.name for entrant in entrants]
     if baseline is not None and baseline not in names:
         raise ValueError(f"baseline must be one of the models {', '.join(names)}, got {baseline!r}")
-    splits = make_splits(cv, repeats, table.labels, table.codes, int(random_state))
+    splits = make_splits(cv, repeats, table.labels, table.codes, random_state)
     n_rows = len(table.y)
     parts = [table.take(rows).places(budget, table.size) for _, rows in splits]
     settings = {
@@ -153,7 +156,7 @@ def compare(
         "statistical_test": test,
         "level": float(level),
         "baseline": baseline,
-        "random_state": int(random_state),
+        "random_state": random_state,
         "models": {entrant.name: repr(entrant) for entrant in entrants},
         "fingerprint": {
             "data": digest(_hashable(X), y, table.codes, table.weights),
@@ -165,6 +168,7 @@ def compare(
     result = Comparison({name: [] for name in names}, [measure.name for measure in measures], losses, settings)
     if path is not None:
         result.runs.update(resume(path, result))
+        write(path, result)  # a place that cannot be written to is known before the first fit
     total = len(splits) * len(entrants)
     for number, split in enumerate(splits):
         for entrant in entrants:
@@ -172,9 +176,10 @@ def compare(
             if len(runs) > number:
                 continue
             try:
-                runs.append(_run(entrant, table, split, parts[number], budget, measures, int(random_state)))
+                runs.append(_run(entrant, table, split, parts[number], budget, measures, random_state))
             except (ValueError, TypeError) as error:
-                raise type(error)(f"the model {entrant.name!r} failed on split {number}: {error}") from error
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"the model {entrant.name!r} failed on split {number}: {error}") from error
             if path is not None:
                 write(path, result)
             done = sum(len(several) for several in result.runs.values())
@@ -211,12 +216,15 @@ def _run(entrant: Entrant, table: Table, split: Split, k: int, budget: Any, meas
     figures = {measure.name: measure(test.labels, scores, k, test.codes, test.weights) for measure in measures}
     certificate = getattr(last_step(model), "certificate_", None)
     told = {**chosen, **getattr(model, "best_params_", {})}
+    if hasattr(model, "best_name_"):
+        told["model"] = model.best_name_
+    gap = None if certificate is None else float(certificate.relative_gap)
     return Run(
         figures,
         seconds,
-        {name.split("__")[-1]: value for name, value in told.items()},
+        {name.split("__")[-1]: plain(value) for name, value in told.items()},
         None if certificate is None else str(certificate),
-        None if certificate is None else float(certificate.relative_gap),
+        gap if gap is not None and np.isfinite(gap) else None,
     )
 
 
@@ -227,15 +235,17 @@ def _choose(entrant: Entrant, train: Table, budget: Any, whole: float, measure: 
         return settings[0]
     if measure.own:
         measure = make_measures(["precision_at_budget"])[0]
-    folds = min(INNER_FOLDS, int(np.bincount(train.labels).min()))
-    if folds < 2:
+    most = int(np.bincount(train.labels).min()) if train.codes is None else int(train.n_groups or 0)
+    try:
+        inner_splits = make_splits(max(min(INNER_FOLDS, most), 2), 1, train.labels, train.codes, seed)
+    except ValueError:  # too few rows of a label, or groups with it, to choose by
         return settings[0]
     sign = 1.0 if measure.more_is_better else -1.0
     means = np.zeros(len(settings))
-    for inner in make_splits(folds, 1, train.labels, train.codes, seed):
+    for inner in inner_splits:
         part, rest = (train.take(rows) for rows in inner)
         k = rest.places(budget, whole)
         for number, one in enumerate(settings):
             model = part.fit(clone(entrant.model).set_params(**one))
             means[number] += sign * _measured(measure, model, rest, k)
-    return settings[int(np.argmax(np.round(means, 12)))]
+    return settings[int(np.argmax(np.nan_to_num(np.round(means, 12), nan=-np.inf)))]

@@ -12,7 +12,7 @@ from typing import Any
 
 from shortlist.comparison.result import Comparison, Run
 
-__all__ = ["FORMAT", "read", "resume", "write"]
+__all__ = ["FORMAT", "plain", "read", "resume", "write"]
 
 FORMAT = "shortlist comparison 1"
 
@@ -66,7 +66,9 @@ def read(path: str | os.PathLike[str]) -> Comparison:
     try:
         runs = {str(name): [_run(one) for one in several] for name, several in content["runs"].items()}
         found = Comparison(runs, list(content["metrics"]), list(content["losses"]), dict(content["settings"]))
-        found.settings["fingerprint"]["data"], found.settings["splits"]
+        found.settings["fingerprint"]["data"]
+        if any(len(several) > int(found.settings["splits"]) for several in runs.values()):
+            raise KeyError("splits")
         if any(set(run.figures) != set(found.metrics) for several in runs.values() for run in several):
             raise KeyError("figures")
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -91,6 +93,11 @@ def resume(path: str | os.PathLike[str], new: Comparison) -> dict[str, list[Run]
     for part, meaning in (("data", "rows, labels, groups or weights"), ("plan", "splits, metrics or budget")):
         if was.get(part) != now[part]:
             raise ValueError(f"{path} holds a comparison with other {meaning}; give another path, or remove the file")
+    missing = [name for name, runs in old.runs.items() if runs and name not in new.runs]
+    if missing:
+        raise ValueError(
+            f"{path} holds {', '.join(missing)} too, which would be lost; give these models as well, or another path"
+        )
     for name in new.runs:
         if name in was["models"] and was["models"][name] != now["models"][name]:
             raise ValueError(

@@ -56,16 +56,28 @@ def make_splits(cv: Any, repeats: int, labels: Array, codes: Array | None, seed:
             raise TypeError(
                 f"cv must be a number of folds, a splitter or a list of (train, test) row numbers, got {cv!r}"
             ) from None
-    made = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+    made = [(_rows(train, len(labels)), _rows(test, len(labels))) for train, test in splits]
     if not made:
         raise ValueError("cv gives no splits")
     for number, (train, test) in enumerate(made):
+        if len(np.intersect1d(train, test)):
+            raise ValueError(f"split {number} tests on rows that it trains on: keep the two apart")
         for name, part in (("training", train), ("test", test)):
             if len(set(labels[part].tolist())) < 2:
                 raise ValueError(
                     f"the {name} rows of split {number} hold one label only; stratify, or ask for fewer folds"
                 )
     return made
+
+
+def _rows(part: Any, n_rows: int) -> Array:
+    """Row numbers, from these or from a mask."""
+    rows = np.asarray(part)
+    if rows.dtype == bool and len(rows) == n_rows:
+        rows = np.flatnonzero(rows)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < n_rows):
+        raise ValueError(f"cv must give row numbers from 0 to {n_rows - 1}, got {part!r}")
+    return rows
 
 
 def digest(*parts: Any) -> str:
