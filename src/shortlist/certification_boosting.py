@@ -69,18 +69,19 @@ def _scores(model: Any, X: Any, present: Array) -> tuple[Array, float]:
     """Scores and the sum of the weights' sizes, by the coefficients or by the rounds."""
     scores, size = np.zeros(X.shape[0]), 0.0
     if model.weak == "linear":
-        w = np.asarray(model.coef_[0], dtype=np.float64)
-        for k in np.flatnonzero(w):
+        coefficients = np.asarray(model.coef_[0], dtype=np.float64)
+        for k in map(int, np.flatnonzero(coefficients)):
             column = _column(X, k)
-            scores += w[k] * column
-            size += abs(w[k]) * float(np.ptp(column[present]))
+            scores += coefficients[k] * column
+            size += abs(float(coefficients[k])) * float(np.ptp(column[present]))
         return scores, size
     total: dict[tuple[int, float], float] = {}
-    for k, threshold, w in zip(*(model.rounds_[name] for name in ("feature", "threshold", "weight")), strict=True):
-        total[int(k), float(threshold)] = total.get((int(k), float(threshold)), 0.0) + float(w)
-    for (k, threshold), w in total.items():
-        scores += w * (_column(X, k) > threshold)
-        size += abs(w)
+    rounds = (model.rounds_[name].tolist() for name in ("feature", "threshold", "weight"))
+    for feature, threshold, weight in zip(*rounds, strict=True):
+        total[feature, threshold] = total.get((feature, threshold), 0.0) + weight
+    for (feature, threshold), weight in total.items():
+        scores += weight * (_column(X, feature) > threshold)
+        size += abs(weight)
     return scores, size
 
 
