@@ -1,6 +1,6 @@
 """AutoRanker beside the models that people take: precision at the budget on rows that none of them saw.
 
-    python -m benchmarks.peers.auto [--sets spambase w8a] [--splits 10] [--train-rows 2000]
+    python -m benchmarks.peers.auto [--sets spambase w8a] [--splits 10] [--train-rows 1000]
     python -m benchmarks.peers.auto --report
 
 Random stratified splits, one third for test (whole groups, where a set has them); of the other two thirds at most
@@ -53,7 +53,7 @@ BUDGETS = ("1 % of the positives", "10 % of the positives", "50 rows")
 PEERS = ("logistic regression", "linear SVM", "gradient boosting", "random forest")
 METHODS = ("AutoRanker", *PEERS)
 RATIO = 0.5  # test rows for each row to train on
-TRAIN_ROWS = 2000
+TRAIN_ROWS = 1000
 PATH = RESULTS / "peers_auto.json"
 
 
@@ -119,7 +119,7 @@ def peer(name: str, X: Any, y: Array) -> Any:
         model = dense_for(HistGradientBoostingClassifier(random_state=0), X)
         grid = {f"{'rank__' if hasattr(model, 'steps') else ''}max_leaf_nodes": [31, 6]}
     else:
-        model = dense_for(RandomForestClassifier(200, random_state=0), X)
+        model = dense_for(RandomForestClassifier(random_state=0), X)
         grid = {f"{'rank__' if hasattr(model, 'steps') else ''}min_samples_leaf": [1, 3]}
     folds = StratifiedKFold(max(min(3, int(np.bincount(y).min())), 2), shuffle=True, random_state=0)
     return GridSearchCV(model, grid, scoring="average_precision", cv=folds)

@@ -105,7 +105,7 @@ def _boosting(X: Any, seed: int, **parameters: Any) -> Any:
 
 def _forest(X: Any, seed: int, least: int) -> Any:
     model = RandomForestClassifier(
-        100, min_samples_leaf=least, max_samples=min(1.0, 10_000 / X.shape[0]), random_state=seed
+        100, min_samples_leaf=least, max_samples=min(1.0, 5_000 / X.shape[0]), random_state=seed
     )
     return dense_for(model, X)
 
