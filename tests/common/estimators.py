@@ -63,6 +63,8 @@ PAIRWISE = [
     RankSVM(loss="squared_hinge"),
     RankSVM(loss="squared_hinge", kernel="rbf"),
     RankSVM(loss="squared_hinge", positive=[0]),
+    RankSVM(loss="logistic"),
+    RankSVM(solver="gradient_projection"),
 ]
 BOOSTING = [
     RankBoost(n_estimators=20),
@@ -94,6 +96,7 @@ REGRESSORS = [
     MagnitudeRanker(cost="hmp", order=2),
     GradedRankSVM(),
     GradedRankSVM(C=10.0, loss="squared_hinge", gap_power=1, kernel="rbf"),
+    GradedRankSVM(C=10.0, loss="logistic", positive=True),
 ]
 # scikit-learn expects a column of scores a class of a classifier for several.
 CHECKED = [estimator for estimator in ALL if estimator.get_params().get("pairs") is None]

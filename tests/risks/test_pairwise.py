@@ -134,3 +134,40 @@ def test_nothing_to_rank_may_be_allowed() -> None:
     assert risk.value(np.arange(3.0)) == 0
     with pytest.raises(ValueError, match="has no Hessian"):
         PairwiseRisk.from_labels(np.array([0, 1]), "hinge").hessian(np.zeros(2))
+
+
+@pytest.mark.parametrize("labels", ["two", "five", "real"])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 100.0, 1e5, 1e9])
+def test_logistic_cells(labels: str, size: float) -> None:
+    """Enough rows for cells, scores that fill one cell or leave most of them empty: to the last digits."""
+    rng = np.random.default_rng(0)
+    n = 400
+    y = {"two": rng.integers(0, 2, n), "five": rng.integers(0, 5, n), "real": rng.normal(size=n)}[labels].astype(float)
+    groups, weights, v = rng.integers(0, 2, n), rng.random(n), rng.normal(size=n)
+    s = size * (rng.normal(size=n) + (y > np.median(y)))
+    s[:20] = s[0]
+    risk = PairwiseRisk.from_labels(y, "logistic", 1, groups=groups, sample_weight=weights)
+    behind = (groups[:, None] == groups) & (y[:, None] < y)
+    share = np.where(behind, weights[:, None] * weights * (y - y[:, None]), 0.0)
+    share /= share.sum()
+    u = s[:, None] - s
+    slope = 0.5 + 0.5 * np.tanh(u / 2)
+    first, second = share * slope, share * slope * (0.5 - 0.5 * np.tanh(u / 2))
+    value, gradient = risk.value_and_subgradient(s)
+    rounding = 1e-13 * (share.sum(axis=0) + share.sum(axis=1))
+    assert value == pytest.approx((share * np.logaddexp(0, u)).sum(), rel=1e-13)
+    assert np.all(np.abs(gradient - first.sum(axis=1) + first.sum(axis=0)) <= rounding)
+    diagonal = second.sum(axis=1) + second.sum(axis=0)
+    assert np.all(np.abs(risk.row_curvature(s) - diagonal) <= rounding)
+    assert np.all(np.abs(risk.hessian(s)(v) - (diagonal * v - second @ v - second.T @ v)) <= 4 * rounding)
+
+
+def test_halves_too_small_for_cells_are_summed_by_pairs() -> None:
+    y = np.repeat([0.0, 1.0], [3, 200])
+    risk = PairwiseRisk.from_labels(y, "logistic")
+    assert isinstance(risk.pairs, logistic_pairs.LogisticPairs)
+    s = np.linspace(-5, 5, 203)
+    halves, = risk.pairs.weighed(s, 0)
+    assert halves.cells is None
+    assert halves.pairs.nnz == 600
+    assert risk.value(s) == pytest.approx(np.logaddexp(0, s[:3, None] - s[3:]).mean(), rel=1e-14)
