@@ -63,9 +63,7 @@ def test_with_groups_the_curves_are_means() -> None:
     y, scores, weights, groups = rows(5, n=90)
     found = corners(y, scores, groups, weights)
     fpr, tpr = roc(found)
-    assert np.trapezoid(tpr, fpr) == pytest.approx(
-        metrics.auc(y, scores, groups=groups, sample_weight=weights), abs=0.01
-    )
+    assert np.trapezoid(tpr, fpr) == pytest.approx(metrics.auc(y, scores, groups=groups, sample_weight=weights))
     share, gained = cumulative_gains(found)
     parts = [cumulative_gains(corners(y[groups == g], scores[groups == g], None, weights[groups == g])) for g in "abc"]
     assert gained == pytest.approx(np.mean([np.interp(share, *part) for part in parts], axis=0))
@@ -80,7 +78,7 @@ def test_many_groups_with_many_rates_give_a_bounded_curve() -> None:
     groups = rng.integers(0, 40, 8000)
     y = rng.random(8000) < 0.2
     fpr, tpr = roc(corners(y, y + rng.normal(size=8000), groups))
-    assert len(fpr) <= POINTS + 1
+    assert len(fpr) <= 2 * POINTS
     assert fpr[0] == 0 and fpr[-1] == tpr[-1] == 1
     assert (np.diff(fpr) >= 0).all() and (np.diff(tpr) >= -1e-12).all()
 
@@ -147,7 +145,7 @@ def test_a_constant_score_and_a_score_far_out_have_bins_too() -> None:
     assert flat.positives.sum() == 1 and flat.negatives.sum() == 2 and flat.threshold == 2
     far = np.concatenate([[1e9], np.linspace(1, 0, 100)])
     bins = histogram(corners(np.arange(101) < 20, far), budget=10)
-    assert bins.above == 1 and bins.edges[-1] < 2
+    assert bins.above == 1 and bins.edges[-1] < 3
 
 
 def test_input_is_checked_in_the_words_of_the_metrics() -> None:
