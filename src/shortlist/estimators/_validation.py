@@ -186,8 +186,9 @@ def row_weights(sample_weight: Any, n_rows: int) -> Array | None:
 def class_labels(y: Array, weights: Array | None, several: bool = False, advice: str = "") -> tuple[Array, Array]:
     """The classes among the rows of positive weight, and the number of each row's (-1 where it is not among them)."""
     present = y if weights is None else y[weights > 0]
-    check_classification_targets(present)
     kind = type_of_target(present, input_name="y", raise_unknown=True)
+    if kind != "binary":
+        check_classification_targets(present)
     if kind != "binary" and not (several and kind == "multiclass"):
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}. "

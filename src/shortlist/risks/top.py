@@ -118,7 +118,12 @@ class TopRisk:
 
     def thresholds(self, scores: Array) -> Array:
         """The threshold of each group, from the scores of all rows."""
-        s = scores[self.negatives]
+        return self.thresholds_of(scores[self.negatives])
+
+    def thresholds_of(self, s: Array) -> Array:
+        """The threshold of each group, from the scores of the negatives alone."""
+        if self.caps is None and self.n_groups == 1:
+            return np.asarray(s.max(keepdims=True))
         if self.caps is None:
             largest = np.full(self.n_groups, -np.inf, dtype=s.dtype)
             np.maximum.at(largest, self.negative_groups, s)
@@ -131,7 +136,12 @@ class TopRisk:
 
     def value(self, scores: Array) -> float:
         """The risk of the scores of all rows."""
-        z = self.thresholds(scores)[self.positive_groups] - scores[self.positives]
+        return self.value_of(scores[self.positives], scores[self.negatives])
+
+    def value_of(self, positive_scores: Array, negative_scores: Array) -> float:
+        """The risk, from the scores of positives and negatives apart."""
+        theta = self.thresholds_of(negative_scores)
+        z = (theta if self.n_groups == 1 else theta[self.positive_groups]) - positive_scores
         return float(np.dot(self.positive_weights, self.surrogate.value(z)))
 
     def conjugate(self, alpha: Array, C: float) -> float:

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from shortlist.solvers.interior.negatives import NegativeBlock
-from shortlist.solvers.interior.newton_system import NewtonSystem, RowForm, add_to_diagonal, densify, factor
+from shortlist.solvers.interior.newton_system import (
+    NewtonSystem,
+    RowForm,
+    add_to_diagonal,
+    densify,
+    factor,
+    solve_factored,
+)
 from shortlist.solvers.rows import Rows
 
 Array = NDArray[Any]
@@ -62,7 +69,7 @@ class ColumnSystem(NewtonSystem):
                 changed, difference[changed], self.groups[changed], self._sums
             )
         self._D = D
-        self._mass = np.bincount(self.groups, weights=D, minlength=self.n_groups)
+        self._mass = self.sum_positives(D)
 
     def update(self, D_pos: Array, D_neg: Array) -> None:
         self._update_positives(D_pos)
@@ -85,7 +92,8 @@ class ColumnSystem(NewtonSystem):
         if not self.block.shifted[-1]:
             weight = self.block.pull + self.block.sign * D_neg * self.block.coupling[:, -1]
             C[:, -1] = self._pick(weight) @ centred
-        self._Qinv = np.linalg.inv(self.border_matrix(D_pos, D_neg))
+        Q = self.border_matrix(D_pos, D_neg)
+        self._Qinv = 1 / Q if self.k == 1 else np.linalg.inv(Q)
         self._C = C
         flat = (self.n_groups * self.k, M.shape[0])
         self._QC = (self._Qinv @ C).reshape(flat)
@@ -99,7 +107,7 @@ class ColumnSystem(NewtonSystem):
         # The variables that move with the origin come first.
         moving = sum(self.block.shifted)
         rhs = r_w + r_b[:, :moving].sum(axis=1) @ self._origin - r_b.ravel() @ self._QC
-        dw = linalg.cho_solve(self._factor, rhs, check_finite=False)
+        dw = solve_factored(self._factor, rhs)
         db = (self._Qinv @ (r_b - self._C @ dw)[:, :, None])[:, :, 0]
         db[:, :moving] += (self._origin @ dw)[:, None]
         return dw, db, None
@@ -151,9 +159,7 @@ class RowSystem(RowForm):
         root, root_neg = self._root[:, None], self._root_neg[:, None]
         sign = self.block.sign[:, None]
         upper = linalg.solve_triangular(self._L, root * v[:m], lower=True, check_finite=False)
-        lower = linalg.cho_solve(
-            self._factor, root_neg * (sign * v[m:] - self._T @ upper), check_finite=False
-        )
+        lower = solve_factored(self._factor, root_neg * (sign * v[m:] - self._T @ upper))
         lower = root_neg * lower
         upper = linalg.solve_triangular(
             self._L, upper - self._T.T @ lower, lower=True, trans=1, check_finite=False

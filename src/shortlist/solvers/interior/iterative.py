@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from shortlist.solvers.interior.newton_system import RowForm, add_to_diagonal, densify, factor
+from shortlist.solvers.interior.newton_system import RowForm, add_to_diagonal, densify, factor, solve_factored
 
 Array = NDArray[Any]
 
@@ -93,7 +93,7 @@ class RowConjugateGradients(RowForm):
         diagonal = self._diagonal if r.ndim == 1 else self._diagonal[:, None]
         z = r / diagonal
         return np.asarray(
-            z - self._U @ linalg.cho_solve(self._capacitance, self._U.T @ z, check_finite=False) / diagonal
+            z - self._U @ solve_factored(self._capacitance, self._U.T @ z) / diagonal
         )
 
     def _almost(self, r: Array) -> Array:
@@ -221,7 +221,7 @@ class ColumnConjugateGradients(RowForm):
         centred = self._stiff_root * (
             self._stiff_rows @ z - np.asarray(self._origin @ z).ravel()[self._stiff_groups]
         )
-        y = self._stiff_root * linalg.cho_solve(self._capacitance, centred, check_finite=False)
+        y = self._stiff_root * solve_factored(self._capacitance, centred)
         back = np.asarray(self._stiff_rows.T @ y).ravel()
         shift = np.bincount(self._stiff_groups, weights=y, minlength=self._origin.shape[0])
         back = back - np.asarray(self._origin.T @ shift).ravel()

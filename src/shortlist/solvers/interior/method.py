@@ -120,6 +120,8 @@ class InteriorPoint:
         self.system: NewtonSystem | None = None
 
     def _sum(self, alpha: Array) -> Array:
+        if self.risk.n_groups == 1:
+            return np.array([alpha.sum()])
         return np.bincount(self.groups, weights=alpha, minlength=self.risk.n_groups)
 
     def mu(self) -> float:

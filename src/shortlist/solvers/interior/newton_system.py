@@ -27,14 +27,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
+from scipy.linalg import lapack
 
 from shortlist.solvers.interior.negatives import NegativeBlock
 from shortlist.solvers.rows import Rows
 
 Array = NDArray[Any]
 
-__all__ = ["NewtonSystem", "RowForm", "add_to_diagonal", "densify", "factor"]
+__all__ = ["NewtonSystem", "RowForm", "add_to_diagonal", "densify", "factor", "solve_factored"]
 
 
 def add_to_diagonal(matrix: Array, value: float = 1.0) -> None:
@@ -43,18 +44,28 @@ def add_to_diagonal(matrix: Array, value: float = 1.0) -> None:
     diagonal += value
 
 
-def factor(matrix: Array) -> tuple[Array, bool]:
-    """Cholesky factor; where rounding has spoilt definiteness the diagonal is raised by as little as it takes."""
+def factor(matrix: Array) -> Array:
+    """Cholesky factor; where rounding has spoilt definiteness the diagonal is raised by as little as it takes.
+
+    LAPACK is called as it is: on a few dozen columns the checks around it take longer than the factor.
+    """
     jitter, diagonal = 0.0, np.einsum("ii->i", matrix)
     if not np.isfinite(diagonal.sum()):
         raise FloatingPointError("the Newton matrix is not finite; scale the features")
     while True:
-        try:
-            c, lower = linalg.cho_factor(matrix, lower=True, check_finite=False)
-            return c, lower
-        except linalg.LinAlgError:
-            jitter = max(10 * jitter, 1e-15 * float(diagonal.max()))
-            diagonal += jitter
+        lower, failed = lapack.dpotrf(matrix.T, lower=1, clean=0)
+        if not failed:
+            return np.asarray(lower)
+        jitter = max(10 * jitter, 1e-15 * float(diagonal.max()))
+        diagonal += jitter
+
+
+def solve_factored(lower: Array, rhs: Array) -> Array:
+    """The system whose ``factor`` is known, solved for one right-hand side or for several columns."""
+    if not len(lower):
+        return rhs
+    x, _ = lapack.dpotrs(lower, rhs, lower=1)
+    return np.asarray(x)
 
 
 class NewtonSystem(ABC):
@@ -104,12 +115,19 @@ class NewtonSystem(ABC):
         """Right-hand sides with the offsets folded in, for the forms over columns."""
         Dr = D_neg * r_neg
         r_w = r_w - np.asarray(self.rows.T @ (self.block.sign * Dr))
-        r_b = r_b - np.stack([self.block.by_group(Dr * column) for column in self.block.coupling.T], axis=1)
+        pulled = [self.block.by_group(Dr * column) for column in self.block.coupling.T]
+        r_b = r_b - (pulled[0][:, None] if self.k == 1 else np.stack(pulled, axis=1))
         if r_pos is not None:
             Dr = self.D_pos * r_pos
             r_w = r_w + self.positives.t_dot(Dr)
-            r_b[:, 0] -= np.bincount(self.groups, weights=Dr, minlength=self.n_groups)
+            r_b[:, 0] -= self.sum_positives(Dr)
         return r_w, r_b
+
+    def sum_positives(self, values: Array) -> Array:
+        """Sums over the positives of each group."""
+        if self.n_groups == 1:
+            return np.array([values.sum()])
+        return np.bincount(self.groups, weights=values, minlength=self.n_groups)
 
     def row_offsets(self, r_pos: Array | None, r_neg: Array) -> Array:
         """The offsets of all rows."""

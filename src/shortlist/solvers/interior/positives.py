@@ -31,8 +31,8 @@ def longest_step(x: Array, dx: Array) -> float:
     if len(x) == 0:
         return np.inf
     with np.errstate(over="ignore"):
-        steepest = float(np.max(-dx / x))
-    return 1.0 / steepest if steepest > 0 else np.inf
+        steepest = float((dx / x).min())
+    return -1.0 / steepest if steepest < 0 else np.inf
 
 
 def centred_hinge(u: Array, products: Array, v: Array) -> tuple[Array, Array, Array, Array]:

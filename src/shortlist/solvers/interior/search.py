@@ -29,7 +29,11 @@ SMALL = 500  # with no more negatives than this all of them work from the start
 WIDE = 3000  # with more columns than this many negatives carry a multiplier: begin with more
 MOST_NEWCOMERS = 300
 STEPS_PER_ROUND = 2
+NARROW = 100  # with no more columns than this scores are cheap beside the rest of a step: a round a step, fewer rows
+NARROW_SPREAD = 200
 PRUNING_ROUNDS = 12  # after these nobody leaves: rows that come and go could make it last for ever
+NEAR = 10  # times the wanted gap: a smaller one of the working set may be the last
+GOLDEN, SECTIONS = (5**0.5 - 1) / 2, 5
 PATIENCE = 12  # rounds without progress of the bound
 
 
@@ -52,6 +56,7 @@ class Search:
         self.null = C * float(risk.surrogate.value(np.zeros(1))[0])
         self.best = self.null
         self.w = np.zeros(X.shape[1])
+        self._at: tuple[Array, ...] | None = None  # scores of positives and negatives under w, unless all are zero
         self.n_steps = 0
 
     @property
@@ -77,22 +82,43 @@ class Search:
 
     def thresholds(self, w: Array) -> Array:
         """The thresholds of all negatives."""
-        return self.risk.thresholds(self._everyone(self.positives.dot(w), self.negatives.dot(w)))
+        return self.risk.thresholds_of(self.negatives.dot(w))
 
     def objective(self, w: Array, positive_scores: Array, negative_scores: Array) -> float:
         """1/2 ||w||^2 + C risk."""
-        return 0.5 * float(w @ w) + self.C * self.risk.value(self._everyone(positive_scores, negative_scores))
+        return 0.5 * float(w @ w) + self.C * self.risk.value_of(positive_scores, negative_scores)
 
-    def _everyone(self, positive_scores: Array, negative_scores: Array) -> Array:
-        scores = np.zeros(self.X.shape[0])
-        scores[self.risk.positives] = positive_scores
-        scores[self.risk.negatives] = negative_scores
-        return scores
-
-    def offer(self, w: Array, primal: float) -> None:
-        """Keep w if it is the best so far."""
+    def offer(self, w: Array, *scores: Array) -> None:
+        """Keep w, with the scores of positives and negatives, if it is the best so far."""
+        primal = self.objective(w, *scores)
         if primal < self.best:
-            self.best, self.w = primal, w
+            self.best, self.w, self._at = primal, w, scores
+
+    def _offer_between(self, w: Array, *scores: Array) -> None:
+        """Keep a point between w and the best so far, if that is better than both.
+
+        Near the end absent negatives that stick out a little can spoil w, though the bound is nearly there.  Scores are
+        linear in w and the objective is convex, so that golden sections find the best mixture without a pass.
+        """
+        start = (self.w, *(self._at or map(np.zeros_like, scores)))
+        change = [b - a for a, b in zip(start, (w, *scores), strict=True)]
+        low, high, inner = 0.0, 1.0, [1 - GOLDEN, GOLDEN]
+        values = [self.objective(*(x + a * dx for x, dx in zip(start, change, strict=True))) for a in inner]
+        for _ in range(SECTIONS):
+            better = int(values[1] < values[0])
+            if better:
+                low, inner[0], values[0] = inner[0], inner[1], values[1]
+                inner[1] = low + GOLDEN * (high - low)
+            else:
+                high, inner[1], values[1] = inner[1], inner[0], values[0]
+                inner[0] = high - GOLDEN * (high - low)
+            values[better] = self.objective(
+                *(x + inner[better] * dx for x, dx in zip(start, change, strict=True))
+            )
+        best = int(values[1] < values[0])
+        if values[best] < self.best:
+            w, *mixed = (x + inner[best] * dx for x, dx in zip(start, change, strict=True))
+            self.best, self.w, self._at = values[best], w, tuple(mixed)
 
     # -- beginning ---------------------------------------------------------------------------------------------
 
@@ -115,7 +141,7 @@ class Search:
         if not np.all(np.isfinite(s)) or not np.isfinite(float(centre @ centre)):
             raise ValueError("the features are too large for their squares to be finite; scale them, to [0, 1] say")
         positive_scores = self.positives.dot(w)
-        self.offer(w, self.objective(w, positive_scores, scores))
+        self.offer(w, positive_scores, scores)
         count = np.bincount(groups, minlength=risk.n_groups)
         mean = np.bincount(groups, weights=s, minlength=risk.n_groups) / count
         spread = np.sqrt(np.bincount(groups, weights=(s - mean[groups]) ** 2, minlength=risk.n_groups) / count)
@@ -142,7 +168,9 @@ class Search:
     def _first_rows(self, scores: Array) -> Array:
         """Of each group the top by ``scores`` and an even spread, whatever the order of the rows."""
         risk, n = self.risk, len(scores)
-        n_top, n_spread = (4 * FIRST_TOP, FIRST_SPREAD + 100) if self.X.shape[1] > WIDE else (FIRST_TOP, FIRST_SPREAD)
+        n_top, n_spread = FIRST_TOP, NARROW_SPREAD if self.X.shape[1] <= NARROW else FIRST_SPREAD
+        if self.X.shape[1] > WIDE:
+            n_top, n_spread = 4 * FIRST_TOP, FIRST_SPREAD + 100
         if n <= SMALL:
             return np.arange(n)
         order = np.lexsort((-scores, risk.negative_groups))
@@ -164,11 +192,10 @@ class Search:
     def run(self, max_iter: int, callback: Callback | None = None) -> None:
         """Rounds until the gap is as small as wanted, the steps are used up, or nothing moves."""
         method, stuck, round_ = self.method, 0, 0
+        steps = 1 if self.X.shape[1] <= NARROW else STEPS_PER_ROUND
         while True:
             before = method.bound
-            self._steps(max_iter, STEPS_PER_ROUND + round_ // 8 + stuck)
-            negative_scores = self.negatives.dot(method.w)
-            self.offer(method.w, self.objective(method.w, method.scores, negative_scores))
+            negative_scores = self._steps(max_iter, steps + round_ // 8 + stuck)
             if callback is not None:
                 callback(self.n_steps, self.best, method.bound)
             if self.best - method.bound <= self.wanted() or self.n_steps >= max_iter:
@@ -182,16 +209,24 @@ class Search:
             method.stalled = False
             round_ += 1
 
-    def _steps(self, max_iter: int, most: int) -> None:
-        """Steps on the working set, fewer where it is solved."""
+    def _steps(self, max_iter: int, most: int) -> Array:
+        """Steps on the working set, fewer where it is solved, and the scores of all negatives after them."""
+        method = self.method
         for step in range(most + 1):
-            primal, _ = self.method.refresh_bound()
-            wanted = self.wanted()
-            solved = step > 0 and primal - self.method.bound <= 0.3 * wanted
-            if solved or step == most or self.n_steps >= max_iter or self.method.stalled:
-                return
-            self.method.step(0.1 * wanted)
+            primal, _ = method.refresh_bound()
+            wanted, gap = self.wanted(), primal - method.bound
+            last = step == most or self.n_steps >= max_iter or method.stalled or (step > 0 and gap <= 0.3 * wanted)
+            near = step > 0 and gap <= NEAR * wanted
+            if last or near:
+                scores = self.negatives.dot(method.w)
+                self.offer(method.w, method.scores, scores)
+                if near and self.best - method.bound > self.wanted():
+                    self._offer_between(method.w, method.scores, scores)
+                if last or self.best - method.bound <= self.wanted():
+                    break
+            method.step(0.1 * wanted)
             self.n_steps += 1
+        return scores
 
     def _exchange(self, scores: Array, prune: bool) -> bool:
         """Let idle negatives leave and violators join; whether any joined."""
