@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test docs lint types clean
+.PHONY: demo test docs fuzz lint types clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks.demo
@@ -19,6 +19,14 @@ test: lint types
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --quiet
 	@echo "The site is in build/site: open build/site/index.html"
+
+# Files that try everything: more of the tests' own, then libFuzzer for SECONDS.
+SECONDS ?= 600
+fuzz: export OMP_NUM_THREADS = 1
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	SHORTLIST_FUZZ=100 $(BIN)/python -m pytest tests/persist/test_fuzz.py
+	$(BIN)/python -m tests.persist.fuzz_files build/fuzz -max_total_time=$(SECONDS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

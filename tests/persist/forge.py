@@ -213,3 +213,29 @@ class Part:
                 archive.writestr(name, content)
         self.blocks[self.at] = stream.getvalue()
         return together({k: v for k, v in self.header.items() if k != "blocks"}, self.blocks, folder)
+
+
+def changed_block(blocks: list[bytes], random: Random) -> None:
+    """Some bytes of a block become others, or it becomes another one."""
+    at = random.randrange(len(blocks))
+    if random.random() < 0.3:
+        blocks[at] = random.choice(blocks)
+    elif blocks[at]:
+        changed = bytearray(blocks[at])
+        for _ in range(random.randint(1, 8)):
+            changed[random.randrange(len(changed))] = random.choice([0, 1, 2, 127, 128, 255])
+        blocks[at] = bytes(changed)
+
+
+def changed_array(part: Part, random: Random) -> None:
+    """A number of an array becomes another one, or the array gets shorter."""
+    at = random.choice(list(part.arrays))
+    array = part.arrays[at] = part.arrays[at].copy()
+    flat = array.reshape(-1)
+    if array.dtype.names and flat.size:
+        field = random.choice(array.dtype.names)
+        flat[field][random.randrange(flat.size)] = random.choice([0, 1, 2, 3, 5, 100, 255])
+    elif flat.size and array.dtype.kind in "iu":
+        flat[random.randrange(flat.size)] = random.choice([0, 1, 2, 100])
+    else:
+        part.arrays[at] = array[:-1] if array.ndim else array

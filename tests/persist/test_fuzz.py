@@ -21,7 +21,7 @@ from sklearn.preprocessing import OneHotEncoder
 from shortlist import Reranker, TauFPL, TopPush
 from shortlist.persist import load_bytes
 from tests.common.estimators import clouds
-from tests.persist.forge import Part, apart, attempt, mutated, saved, together
+from tests.persist.forge import Part, apart, attempt, changed_array, changed_block, mutated, saved, together
 
 X, y = clouds(40)
 EXAMPLES = int(os.environ.get("SHORTLIST_FUZZ", "6"))  # `make fuzz` asks for more
@@ -99,14 +99,7 @@ def test_blocks_are_not_believed(name: str, seed: int, files: dict[str, bytes], 
     header, blocks = apart(files[name])
     del header["blocks"]
     for _ in range(random.randint(1, 3)):
-        at = random.randrange(len(blocks))
-        if random.random() < 0.3:
-            blocks[at] = random.choice(blocks)
-        elif blocks[at]:
-            changed = bytearray(blocks[at])
-            for _ in range(random.randint(1, 8)):
-                changed[random.randrange(len(changed))] = random.choice([0, 1, 2, 127, 128, 255])
-            blocks[at] = bytes(changed)
+        changed_block(blocks, random)
     attempt(together(header, blocks, folder), X)
 
 
@@ -119,14 +112,5 @@ def test_parts_are_not_believed(name: str, seed: int, files: dict[str, bytes], f
     if random.random() < 0.6:
         part.schema = mutated(part.schema, random, random.randint(1, 2))
     else:
-        at = random.choice(list(part.arrays))
-        array = part.arrays[at] = part.arrays[at].copy()
-        flat = array.reshape(-1)
-        if array.dtype.names and flat.size:
-            field = random.choice(array.dtype.names)
-            flat[field][random.randrange(flat.size)] = random.choice([0, 1, 2, 3, 5, 100, 255])
-        elif flat.size and array.dtype.kind in "iu":
-            flat[random.randrange(flat.size)] = random.choice([0, 1, 2, 100])
-        else:
-            part.arrays[at] = array[:-1] if array.ndim else array
+        changed_array(part, random)
     attempt(part.data(folder), X)
