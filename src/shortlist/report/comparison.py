@@ -11,6 +11,7 @@ import numpy as np
 from shortlist.comparison import Comparison, Place
 from shortlist.comparison.tables import caption, chance
 from shortlist.metrics._input import binary_labels, read
+from shortlist.report._charts import forest
 from shortlist.report._list import Listed, top_rows
 from shortlist.report._model import certificate_in_words, settings_of
 from shortlist.report._repeat import repeat, versions
@@ -203,7 +204,8 @@ def _leaderboard(comparison: Comparison, board: list[Place]) -> Section:
     ]
     lead = "Less is better." if losses else ""
     words = caption(comparison, comparison.metrics[0])
-    return Section("leaderboard", "Leaderboard", table(columns, rows, words, row_heading=1), lead)
+    picture = forest(board, comparison.scores(), comparison.title())
+    return Section("leaderboard", "Leaderboard", picture + table(columns, rows, words, row_heading=1), lead)
 
 
 def _tests(comparison: Comparison) -> Section:

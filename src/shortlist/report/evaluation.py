@@ -13,6 +13,7 @@ from shortlist.metrics._input import read
 from shortlist.report._figures import Figures, Scored, measure, side_by_side
 from shortlist.report._list import Listed, top_rows
 from shortlist.report._model import certificate_in_words, settings_of
+from shortlist.report._pictures import pictures
 from shortlist.report._repeat import repeat, versions
 from shortlist.report._table import Cell, Column, facts, table
 from shortlist.report._text import escape, number, percent, plain, plural
@@ -115,12 +116,13 @@ def evaluation_report(
         positive = f"“{plain(scored.label)}”"
     words = Wording(plain(noun), None if positive is None else plain(positive), scored.k, grouped)
     found = measure(plain(name), scored)
-    rivals = []
+    rivals, lists = [], [(plain(name), scored.sample.scores)]
     for rival, scores in (others or {}).items():
         try:
             checked = read(y_true, scores, groups, sample_weight).scores
         except (ValueError, TypeError) as error:
             raise type(error)(f"others[{rival!r}]: {error}") from error
+        lists.append((plain(rival), checked))
         rivals.append((measure(plain(rival), scored, checked), side_by_side(scored, checked)))
     summary = list_findings(words, found, rivals, scored.base)
     if not held_out:
@@ -129,7 +131,10 @@ def evaluation_report(
     flags = np.zeros(len(labels), dtype=bool)
     flags[scored.kept] = scored.positive
     listed = Listed.of(np.asarray(y_score), labels, flags, groups, table, ids)
-    sections = [_figures_section(words, [found, *(rival for rival, _ in rivals)], scored)]
+    drawn = pictures(words, scored, lists)
+    sections = [one for one in drawn if one.name == "places"]
+    sections.append(_figures_section(words, [found, *(rival for rival, _ in rivals)], scored))
+    sections += [one for one in drawn if one.name != "places"]
     sections.append(Section("top", "The top of the list", top_rows(listed, top, max_columns, words.noun)))
     parts = []
     if model is not None:
@@ -171,7 +176,7 @@ def evaluation_report(
 
 def tiles(pairs: list[tuple[str, str]]) -> str:
     """Large figures side by side."""
-    inside = "".join(f"<div><dd>{escape(value)}</dd><dt>{escape(words)}</dt></div>" for value, words in pairs)
+    inside = "".join(f"<div><dt>{escape(words)}</dt><dd>{escape(value)}</dd></div>" for value, words in pairs)
     return f'<dl class="tiles">{inside}</dl>'
 
 
