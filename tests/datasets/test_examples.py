@@ -17,7 +17,8 @@ def test_docstrings(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def test_page() -> None:
+def test_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # it writes a file
     page = Path(__file__).parents[2] / "docs" / "data.md"
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted > 0

@@ -26,6 +26,7 @@ from shortlist.datasets.studies import (
     load_travel_mode,
     load_uis,
 )
+from shortlist.datasets.svmlight import read_svmlight, write_svmlight
 
 __all__ = [
     "ChecksumError",
@@ -51,6 +52,8 @@ __all__ = [
     "make_theorem1",
     "make_top_heavy",
     "names",
+    "read_svmlight",
+    "write_svmlight",
 ]
 
 _LOADERS: dict[str, Callable[..., Any]] = {
