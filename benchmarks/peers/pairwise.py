@@ -141,7 +141,7 @@ def shortlist_ranker(loss: str, gap_power: int) -> tuple[Callable[..., Any], Set
     def fit(X: Any, y: Array, query: Array, **setting: Any) -> Any:
         return GradedRankSVM(loss=loss, gap_power=gap_power, **setting).fit(X, y, groups=query)
 
-    return fit, [{"C": C} for C in (1.0, 10.0, 100.0, 1000.0)]
+    return fit, [{"C": C} for C in (0.1, 1.0, 10.0, 100.0)]
 
 
 def sizes(query: Array) -> Array:
