@@ -24,7 +24,8 @@ MOST_PLACES = 400
 
 def figure(drawing: str, title: str, words: str, look: str = "") -> str:
     """A drawing with a title above and what it shows below."""
-    return f'<figure class="{look}"><figcaption><strong>{escape(title)}</strong> {escape(words)}</figcaption>{drawing}</figure>'
+    caption = f"<figcaption><strong>{escape(title)}</strong> {escape(words)}</figcaption>"
+    return f'<figure class="{look}">{caption}{drawing}</figure>'
 
 
 def _axes(
@@ -63,7 +64,7 @@ def precision_chart(names: Sequence[str], found: Sequence[Corners], k: int, budg
     return figure(
         drawing.svg(),
         "Precision down the list.",
-        f"Of the first {rows}, which share is positive? {told} at the budget.",
+        f"Which share of the first {rows} is positive? At the budget: {told}.",
     )
 
 
@@ -86,7 +87,7 @@ def gains_chart(names: Sequence[str], found: Sequence[Corners], k: int, budget: 
     drawing = _axes((0, 1), (0, 1), f"Share of the positives found, by the share of the {rows} acted on")
     drawing.y_ticks([0, 0.2, 0.4, 0.6, 0.8, 1.0], _share)
     drawing.x_ticks([0, 0.2, 0.4, 0.6, 0.8, 1.0], _share, f"share of the {rows} acted on")
-    drawing.rule(*(float(v) for v in (LEFT, drawing.y.at(0), WIDTH - RIGHT, drawing.y.at(1))), "chance")
+    drawing.rule(LEFT, float(drawing.y.at(0)), WIDTH - RIGHT, float(drawing.y.at(1)), "chance")
     drawing.text(float(drawing.x.at(0.7)) + 6, float(drawing.y.at(0.66)), "random order", "small")
     sizes = [float(p[-1] + n[-1]) for p, n in zip(found[0].positives, found[0].negatives, strict=True)]
     share = float(np.mean([min(k / size, 1.0) for size in sizes]))
@@ -115,7 +116,7 @@ def roc_chart(names: Sequence[str], found: Sequence[Corners]) -> str:
     return figure(
         drawing.svg(),
         "The left end of the ROC curve.",
-        "Which share of the positives stands above all but a small share of the negatives? The left edge: above all of them.",
+        "Which share of the positives stands above all but a small share of the negatives? At the left end: above all.",
     )
 
 
@@ -192,14 +193,14 @@ def forest(board: Sequence[Place], splits: dict[str, Array], title: str) -> str:
         for value in np.asarray(splits.get(place.model, ()), dtype=float):
             if math.isfinite(value):
                 drawing.parts.append(
-                    f'<circle cx="{float(drawing.x.at(value)):.1f}" cy="{y:.1f}" r="2.2" class="split"/>'
+                    f'<circle cx="{float(drawing.x.at(value)):.1f}" cy="{y + 9:.1f}" r="2.2" class="split"/>'
                 )
         if math.isfinite(place.low):
             drawing.rule(float(drawing.x.at(place.low)), y, float(drawing.x.at(place.high)), y, f"line solid c{colour}")
         drawing.parts.append(mark(colour, float(drawing.x.at(place.mean)), y, filled=place.verdict == "best"))
     words = (
-        "Marks are means, bars their intervals at 95 %, dots the splits. A full disc leads; a ring is not told from it; a "
-        "square is worse by more than luck. Intervals may overlap where the paired test decides."
+        "Marks are means, bars their intervals at 95 %, dots the splits. A full disc leads; a ring is not told from "
+        "it; a square is worse by more than luck. Intervals may overlap where the paired test decides."
     )
     return figure(
         drawing.svg(), f"{title.capitalize() if title[:1].islower() else title}, model by model.", words, "wide"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shortlist.report._rows import read_rows
 from shortlist.report._table import Cell, Column, table
-from shortlist.report._text import number, plain, plural, spell
+from shortlist.report._text import column, number, plain, plural, spell
 
 Array = NDArray[Any]
 
@@ -75,17 +75,23 @@ def top_rows(listed: Listed, top: int, max_columns: int, noun: str) -> str:
     columns.append(Column("score", numeric=True))
     numeric = [_is_numeric([row[i] for row in shown.cells]) for i in range(len(shown.names))]
     columns += [Column(name, numeric=is_number) for name, is_number in zip(shown.names, numeric, strict=True)]
+    cells = [list(row) for row in zip(*shown.cells, strict=True)] if shown.names else []
+    texts = [
+        column(values) if is_number else [spell(value) for value in values]
+        for values, is_number in zip(cells, numeric, strict=bool(cells))
+    ]
+    scores = column([float(listed.scores[row]) for row in order])
     lines = []
-    for place, (row, cells) in enumerate(zip(order.tolist(), shown.cells, strict=True), 1):
-        line = [Cell(str(place), place), Cell(spell(row if listed.ids is None else listed.ids[row]))]
+    for at, row in enumerate(order.tolist()):
+        line = [Cell(str(at + 1), at + 1), Cell(spell(row if listed.ids is None else listed.ids[row]))]
         if listed.labels is not None:
             hit = listed.positive is not None and bool(listed.positive[row])
             line.append(Cell(spell(listed.labels[row]), look="hit" if hit else "miss"))
         if listed.groups is not None:
             line.append(Cell(spell(listed.groups[row])))
-        line.append(Cell(spell(float(listed.scores[row])), float(listed.scores[row])))
-        for value, is_number in zip(cells, numeric, strict=True):
-            line.append(Cell(spell(value), _value(value) if is_number else None))
+        line.append(Cell(scores[at], float(listed.scores[row])))
+        for values, several, is_number in zip(cells, texts, numeric, strict=bool(cells)):
+            line.append(Cell(several[at], _value(values[at]) if is_number else None))
         lines.append(line)
     caption = f"The first {number(len(order))} of {plural(len(listed.scores), noun)}, best first"
     notes = []

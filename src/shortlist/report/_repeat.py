@@ -32,8 +32,9 @@ def repeat(
     parts: Sequence[tuple[str, Sequence[tuple[str, str]]]],
     settings: Mapping[str, Any] | None,
     command: str | None,
+    models: Sequence[tuple[str, str]] = (),
 ) -> Section:
-    """The last section: the data in figures, titled lists of settings, the user's own, versions, the command."""
+    """The last section: the command, the data, titled lists of settings, the user's own, versions, models."""
     body = ""
     if command:
         body += f'<h3>Command</h3><pre tabindex="0"><code>{escape(command)}</code></pre>'
@@ -43,4 +44,7 @@ def repeat(
     lists.append(("Versions", list(versions().items())))
     body += '<div class="columns">'
     body += "".join(f"<div><h3>{escape(title)}</h3>{facts(pairs)}</div>" for title, pairs in lists if pairs)
-    return Section("repeat", "Data and settings", body + "</div>")
+    body += "</div>"
+    if models:
+        body += f"<h3>Models</h3>{facts(models, 'facts whole')}"
+    return Section("repeat", "Data and settings", body)

@@ -100,7 +100,8 @@ class Drawing:
 
     def svg(self) -> str:
         inside = "\n".join(self.parts)
-        return f'<svg viewBox="0 0 {WIDTH:g} {self.height:g}" role="img" aria-label="{escape(self.words)}">\n{inside}\n</svg>'
+        box = f"0 0 {WIDTH:g} {self.height:g}"
+        return f'<svg viewBox="{box}" role="img" aria-label="{escape(self.words)}">\n{inside}\n</svg>'
 
 
 def mark(number: int, x: float, y: float, filled: bool = True, size: float = 5.0) -> str:

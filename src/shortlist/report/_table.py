@@ -65,10 +65,10 @@ def _cell(cell: Cell, column: Column, heads_row: bool) -> str:
     return f'<th scope="row"{attributes}>{inside}</th>' if heads_row else f"<td{attributes}>{inside}</td>"
 
 
-def facts(pairs: Sequence[tuple[str, str]]) -> str:
+def facts(pairs: Sequence[tuple[str, str]], look: str = "facts") -> str:
     """Names and values, one below the other."""
     return (
-        '<dl class="facts">'
+        f'<dl class="{look}">'
         + "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in pairs)
         + "</dl>"
     )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["as_json", "clip", "escape", "listed", "number", "percent", "plain", "plural", "spell"]
+__all__ = ["as_json", "clip", "column", "escape", "fixed", "listed", "number", "percent", "plain", "plural", "spell"]
 
 # Control characters, halves of surrogate pairs, and marks that turn the direction of the text around them.
 UNFIT = re.compile(
@@ -69,6 +69,35 @@ def number(value: Any, digits: int = 3) -> str:
     else:
         text = f"{value:.{digits}g}"
     return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
+
+
+def fixed(value: float, places: int = 3) -> str:
+    """A figure with so many places, that stands well below others.
+
+    >>> fixed(0.7), fixed(-0.25), fixed(float("nan"))
+    ('0.700', '−0.250', '–')
+    """
+    if not math.isfinite(value):
+        return number(value)
+    return f"{value:,.{places}f}".replace("-", "−")
+
+
+def column(values: Sequence[Any]) -> list[str]:
+    """Numbers of a column, with as many places each as the largest needs for four figures.
+
+    >>> column([0.5, -12.25, None]), column([1, 2000]), column([2.0, 3.0])
+    (['0.50', '−12.25', '–'], ['1', '2000'], ['2', '3'])
+    """
+    plain_values = [value.item() if hasattr(value, "item") else value for value in values]
+    numbers = [float(value) for value in plain_values if value is not None and math.isfinite(value)]
+    if all(value is None or isinstance(value, int) for value in plain_values):
+        return [spell(value) for value in plain_values]
+    largest = max((abs(value) for value in numbers), default=0.0)
+    if largest >= 1e7 or 0 < largest < 1e-3:
+        return [spell(value) for value in plain_values]
+    whole = all(value.is_integer() for value in numbers)
+    places = 0 if whole else min(max(3 - math.floor(math.log10(largest)), 1), 4)
+    return ["–" if value is None else fixed(float(value), places) for value in plain_values]
 
 
 def percent(share: float) -> str:

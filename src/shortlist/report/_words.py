@@ -55,8 +55,8 @@ def list_findings(words: Wording, found: Figures, others: list[tuple[Figures, Di
     if others:
         sentences.append(f"Picked at random, {words.would_be(base * k)}.")
     if math.isfinite(found.lift) and found.lift > 0:
-        caught = f"{percent(found.recall)} of all that are {words.positive}" if found.recall > 0 else ""
-        sentences.append(f"That is {number(found.lift, 2)} times chance, and {caught}.")
+        caught = f"{percent(found.recall)} of all that are {words.positive}"
+        sentences.append(f"{_start(found.name)} finds {number(found.lift, 2)} times as many as chance, and {caught}.")
     if math.isfinite(found.low):
         sentences.append(
             f"Other {words.noun} of the same kind would give between {count(found.low * k)} and "
@@ -66,12 +66,17 @@ def list_findings(words: Wording, found: Figures, others: list[tuple[Figures, Di
     return sentences
 
 
+def _start(name: str) -> str:
+    """A name at the start of a sentence."""
+    return name[:1].upper() + name[1:]
+
+
 def compared_with(found: Figures, rival: Figures, gap: Difference) -> str:
     """One list against another, and whether luck explains it."""
     if abs(gap.hits) < 1e-9:
-        return f"{found.name} and {rival.name} find the same number."
+        return f"{_start(found.name)} and {rival.name} find the same number."
     better, worse = (found, rival) if gap.hits > 0 else (rival, found)
-    sentence = f"{better.name} finds {count(abs(gap.hits))} more than {worse.name}"
+    sentence = f"{_start(better.name)} finds {count(abs(gap.hits))} more than {worse.name}"
     if gap.only_first is not None and gap.only_second is not None:
         ours, theirs = gap.only_first, gap.only_second
         if gap.hits < 0:
@@ -79,7 +84,7 @@ def compared_with(found: Figures, rival: Figures, gap: Difference) -> str:
         sentence += f" ({ours} that {worse.name} misses, less {theirs} that only {worse.name} has)"
     if not math.isfinite(gap.p):
         return sentence + "."
-    p = "p < 0.001" if gap.p < 0.001 else f"p = {number(gap.p, 2)}"
+    p = "p\u00a0<\u00a00.001" if gap.p < 0.001 else f"p\u00a0=\u00a0{number(gap.p, 2)}"
     if gap.p <= 0.05:
         return f"{sentence}; luck alone would rarely do that ({p})."
     those = "groups" if gap.only_first is None else "rows"

@@ -16,7 +16,7 @@ from shortlist.report._list import Listed, top_rows
 from shortlist.report._model import certificate_in_words, settings_of
 from shortlist.report._repeat import repeat, versions
 from shortlist.report._table import Cell, Column, facts, table
-from shortlist.report._text import clip, escape, number, percent, plain, plural
+from shortlist.report._text import clip, escape, fixed, number, percent, plain, plural
 from shortlist.report._words import Wording, count
 from shortlist.report.document import Report, Section, make_report
 from shortlist.report.evaluation import check_display, tiles
@@ -112,10 +112,9 @@ def comparison_report(
         ("splits", number(told["splits"])),
         ("seed", str(told["random_state"])),
     ]
-    parts = [("Models", [(plain(one), clip(plain(spelled), 600)) for one, spelled in told["models"].items()])]
-    if model is not None:
-        parts.append(("Model of the list", settings_of(model)))
-    sections.append(repeat(about, parts, settings, command))
+    models = [(plain(one), _spelled(plain(one), plain(spelled))) for one, spelled in told["models"].items()]
+    parts = [] if model is None else [("Model of the list", settings_of(model))]
+    sections.append(repeat(about, parts, settings, command, models))
     figures = {
         "leaderboard": [asdict(place) for place in board],
         "tests": [asdict(test) for test in comparison.tests()],
@@ -131,6 +130,11 @@ def comparison_report(
         sections,
         figures,
     )
+
+
+def _spelled(name: str, text: str) -> str:
+    """A model as `compare` wrote it down, without its name before it and an empty grid behind."""
+    return clip(text.removeprefix(f"{name}: ").removesuffix(" over None"), 900)
 
 
 def _is_number(text: str) -> bool:
@@ -192,12 +196,12 @@ def _leaderboard(comparison: Comparison, board: list[Place]) -> Section:
         [
             Cell(str(number_), number_),
             Cell(place.model),
-            Cell(number(place.mean), place.mean),
-            Cell(number(place.deviation, 2), place.deviation),
-            Cell(f"{number(place.low)} to {number(place.high)}", place.low),
+            Cell(fixed(place.mean), place.mean),
+            Cell(fixed(place.deviation), place.deviation),
+            Cell(f"{fixed(place.low)} to {fixed(place.high)}", place.low),
             Cell(chance(place.p), place.p),
             Cell(place.verdict, look="verdict"),
-            *(Cell(number(mean[place.model]), mean[place.model]) for mean in means),
+            *(Cell(fixed(mean[place.model]), mean[place.model]) for mean in means),
             Cell(number(place.seconds, 2), place.seconds),
         ]
         for number_, place in enumerate(board, 1)
@@ -223,8 +227,8 @@ def _tests(comparison: Comparison) -> Section:
         [
             Cell(test.first),
             Cell(test.second),
-            Cell(number(test.difference), test.difference),
-            Cell(f"{number(test.low)} to {number(test.high)}", test.low),
+            Cell(fixed(test.difference), test.difference),
+            Cell(f"{fixed(test.low)} to {fixed(test.high)}", test.low),
             Cell(chance(test.p), test.p),
             Cell(chance(test.p_corrected), test.p_corrected),
             Cell("more than luck" if test.significant else "could be luck"),

@@ -16,7 +16,7 @@ from shortlist.report._model import certificate_in_words, settings_of
 from shortlist.report._pictures import pictures
 from shortlist.report._repeat import repeat, versions
 from shortlist.report._table import Cell, Column, facts, table
-from shortlist.report._text import escape, number, percent, plain, plural
+from shortlist.report._text import escape, fixed, number, percent, plain, plural
 from shortlist.report._words import Wording, count, list_findings
 from shortlist.report.document import Report, Section, make_report
 from shortlist.selection.budget import describe_budget
@@ -203,18 +203,18 @@ def _figures_section(words: Wording, lists: list[Figures], scored: Scored) -> Se
     ]
     rows = []
     for one in sorted(lists, key=lambda found: -found.precision):
-        interval = f"{number(one.low)} to {number(one.high)}" if one.low == one.low else "–"
+        interval = f"{fixed(one.low)} to {fixed(one.high)}" if one.low == one.low else "–"
         rows.append(
             [
                 Cell(one.name),
                 Cell(count(one.hits), one.hits),
-                Cell(number(one.precision), one.precision),
+                Cell(fixed(one.precision), one.precision),
                 Cell(interval, one.low),
-                Cell(number(one.recall), one.recall),
-                Cell(number(one.lift), one.lift),
+                Cell(fixed(one.recall), one.recall),
+                Cell(number(one.lift, 2), one.lift),
                 Cell(number(one.positives_at_top), one.positives_at_top),
-                Cell(number(one.average_precision), one.average_precision),
-                Cell(number(one.auc), one.auc),
+                Cell(fixed(one.average_precision), one.average_precision),
+                Cell(fixed(one.auc), one.auc),
             ]
         )
     caption = f"At a budget of {plural(scored.k, words.noun)}" + (" of each group" if words.grouped else "")
