@@ -159,7 +159,7 @@ def test_other_errors(tmp_path: Path) -> None:
     [
         (([[np.nan]], [1]), ValueError, "nan in row 0"),
         (([[1.0], [np.inf]], [1, 1]), ValueError, "inf in row 1"),
-        (([["a"]], [1]), (TypeError, ValueError), ""),
+        (([["a"]], [1]), (TypeError, ValueError), "."),
         (([[1.0]], ["a"]), TypeError, "number the classes"),
         (([[1.0]], [1, 2]), ValueError, "each of the 1 rows"),
         (([[1.0]], [np.nan]), ValueError, "nan in row 0"),
