@@ -48,8 +48,9 @@ def caption(comparison: Comparison, metric: str) -> str:
     test = "Wilcoxon's signed ranks" if settings["statistical_test"] == "wilcoxon" else "the corrected paired t-test"
     places = sorted(set(settings["places"]))
     span = f"{places[0]}" if len(places) == 1 else f"{places[0]} to {places[-1]}"
+    words = comparison.title(metric)
     return (
-        f"{comparison.title(metric).capitalize()} on the test rows of {settings['splits']} splits; budget "
+        f"{words[:1].upper()}{words[1:]} on the test rows of {settings['splits']} splits; budget "
         f"{settings['budget_in_words']}, k = {span} there. p by {test}, corrected by Holm for all pairs compared."
     )
 
