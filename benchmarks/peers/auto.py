@@ -33,7 +33,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.svm import LinearSVC
 
-from benchmarks._common import RESULTS, Array, describe, load_scaled, make_noisy, number, table, threads, versions
+from benchmarks._common import RESULTS, Array, describe, make_noisy, number, table, threads, unit_range, versions
 from benchmarks.papers.infinite_push import TARGETS, load_screening
 from shortlist import AutoRanker
 from shortlist.datasets import load
@@ -80,8 +80,12 @@ def read(name: str) -> tuple[Any, Array, Array | None]:
         return *make_noisy(300, 6, share=0.3, seed=0), None
     if name.startswith("screening-"):
         return *load_screening(name.removeprefix("screening-")), None
-    X, y = load_scaled(name)
-    return X, y, load(name).groups
+    bunch = load(name)
+    X, y, groups = bunch.data, np.asarray(bunch.target), bunch.groups
+    if not sparse.issparse(X) and np.isnan(X).any():
+        whole = ~np.isnan(X).any(axis=1)
+        X, y, groups = X[whole], y[whole], None if groups is None else groups[whole]
+    return unit_range(X), y, groups
 
 
 def split(X: Any, y: Array, groups: Array | None, number: int, most: int) -> tuple[Array, Array]:
