@@ -25,6 +25,8 @@ MOST_LEVELS = 40
 LEAST_ROWS = 5
 # A text column is used if its most frequent levels cover at least this share of the rows.
 COVERED = 0.5
+# Of its values so many are looked at for what they are.
+MOST_LOOKED_AT = 2000
 # More features than this are kept as sparse rows.
 MOST_DENSE = 400
 IDS = re.compile(r"(.*[_\W])?(id|no|nr|key|uuid|guid|number|index)", re.IGNORECASE)
@@ -113,16 +115,16 @@ def _number_reason(rows: Rows, name: str, plan: Plan) -> str | None:
 def _other_reason(rows: Rows, name: str, kind: str, plan: Plan) -> str | None:
     if kind != "text":
         return "dates" if kind == "date" else "neither numbers nor text"
-    levels, codes = coded(rows.table.column(name))
-    counts = np.sort(np.bincount(codes[codes >= 0], minlength=1))[::-1]
-    distinct = int((counts > 0).sum())
+    counted = rows.table.column(name).value_counts()
+    counts = np.sort(counted.field("counts").to_numpy())[::-1]
+    levels = counted.field("values").slice(0, MOST_LOOKED_AT).to_pylist()
+    distinct = len(counts) - (0 if all(level not in (None, "") for level in levels) else 1)
     if distinct == 0:
         return "no value in any row"
     if distinct == 1 and counts[0] == len(rows):
         return "the same in every row"
     if len(rows) > 2 * MOST_LEVELS and counts[:MOST_LEVELS].sum() < COVERED * len(rows):
-        names_rows = distinct == len(rows) and not any(" " in str(level) for level in levels)
-        if names_rows and plan.identity is None:
+        if distinct == len(rows) and plan.identity is None and not any(" " in str(level) for level in levels):
             plan.identity = name
             return None
         return f"{distinct:,} different texts{_almost_numbers(levels)}"

@@ -49,7 +49,7 @@ class FitOptions:
     method: str = "auto"
     settings: Sequence[str] = ()
     holdout: float = 0.2
-    max_rows: int = 200_000
+    max_rows: int = 100_000
     time_limit: float | None = None
     seed: int = 0
     reading: dict[str, Any] = field(default_factory=dict)
@@ -106,7 +106,6 @@ def prepare(path: str, options: FitOptions, terminal: Terminal) -> Prepared:
     if labels.note:
         terminal.note(labels.note)
     taken = [label, *([group] if group else [])]
-    plan = plan_columns(rows, taken, identity=options.identity, drop=options.drop, only=options.only)
     known = labels.known
     if len(known) < len(rows):
         terminal.note(f"{len(rows) - len(known):,} rows without a label are left out")
@@ -128,6 +127,7 @@ def prepare(path: str, options: FitOptions, terminal: Terminal) -> Prepared:
     if len(chosen) < n_read:
         rows = rows.take(chosen)
     own = None if groups is None else groups[chosen]
+    plan = plan_columns(rows, taken, identity=options.identity, drop=options.drop, only=options.only)
     return Prepared(rows, labels, labels.y[chosen], own, plan, label, group, wanted, n_read)
 
 
@@ -177,7 +177,7 @@ def train(data: Prepared, rows: Array, options: FitOptions, terminal: Terminal, 
         steps.append(("prepare", prepared))
         sparse = prepared.sparse_threshold > 0
     if needs_scale(options.method):
-        steps.append(("scale", MaxAbsScaler() if sparse else StandardScaler()))
+        steps.append(("scale", MaxAbsScaler() if sparse else StandardScaler(copy=False)))
     steps.append(("rank", ranker))
     model = Pipeline(steps)
     extra = {}

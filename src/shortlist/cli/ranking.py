@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,18 +88,32 @@ def rank(
     added = {place: places, score: scores[order]}
     if rows.matrix is not None:
         added["row"] = order + 1
+    if target is None and not terminal.as_json and not sys.stdout.isatty():
+        to_stdout(rows, order, added, chosen)
+        return
+    n = len(order) if target is None and terminal.as_json else SHOWN
+    head, n_rows = _cells(rows, order, added, chosen, n), len(rows)
     if target is not None:
         with terminal.progress(f"writing {target}") as progress:
             write_ranked(target, rows, order, added, chosen, lambda done: progress(done, len(order)))
-    if terminal.as_json:
-        terminal.json(_summary(rows, order, added, chosen, target, described, terminal))
-    elif target is None and not sys.stdout.isatty():
-        to_stdout(rows, order, added, chosen)
-    else:
-        _show(terminal, rows, order, added, chosen, identity or described.get("id"), by)
-        if target is not None:
-            terminal.say()
-            terminal.facts([(str(target), f"{len(order):,} rows, best first, {terminal.seconds:.0f} s")])
+    terminal.json(
+        {
+            "model": described.path,
+            "rows": n_rows,
+            "output": None if target is None else str(target),
+            "ranked": head,
+            "seconds": round(terminal.seconds, 1),
+        }
+    )
+    first = [name for name in (by, identity or described.get("id")) if name is not None and name in chosen]
+    shown = [*first, *(name for name in chosen if name not in first)][:MOST_COLUMNS]
+    _show(terminal, head, [*added, *shown], rows.kinds)
+    if len(order) > SHOWN:
+        hint = "" if len(shown) == len(chosen) else f"; {len(chosen) - len(shown)} columns are not shown"
+        terminal.say(f"… and {len(order) - SHOWN:,} rows more{hint}")
+    if target is not None:
+        terminal.say()
+        terminal.facts([(str(target), f"{len(order):,} rows, best first, {terminal.seconds:.0f} s")])
 
 
 def _cells(rows: Rows, order: Array, added: dict[str, Array], columns: Sequence[str], n: int) -> list[dict[str, Any]]:
@@ -109,44 +122,9 @@ def _cells(rows: Rows, order: Array, added: dict[str, Array], columns: Sequence[
     return [{**{name: added[name][i].item() for name in added}, **row} for i, row in enumerate(part)]
 
 
-def _summary(
-    rows: Rows,
-    order: Array,
-    added: dict[str, Array],
-    columns: Sequence[str],
-    target: Path | None,
-    described: Described,
-    terminal: Terminal,
-) -> dict[str, Any]:
-    n = len(order) if target is None else SHOWN
-    return {
-        "model": described.path,
-        "rows": len(rows),
-        "output": None if target is None else str(target),
-        "ranked": _cells(rows, order, added, columns, n),
-        "seconds": round(terminal.seconds, 1),
-    }
-
-
-def _show(
-    terminal: Terminal,
-    rows: Rows,
-    order: Array,
-    added: dict[str, Array],
-    columns: Sequence[str],
-    identity: str | None,
-    group: str | None,
-) -> None:
+def _show(terminal: Terminal, head: list[dict[str, Any]], names: Sequence[str], kinds: dict[str, str]) -> None:
     """The head of the list."""
-    first = [name for name in (group, identity) if name is not None and name in columns]
-    shown = [*first, *(name for name in columns if name not in first)][:MOST_COLUMNS]
-    place, score, *more = added
-    cells = [
-        [f"{row[place]:,}", decimals(row[score]), *(row[name] for name in more), *(row[name] for name in shown)]
-        for row in _cells(rows, order, added, shown, SHOWN)
-    ]
-    numeric = [i for i, name in enumerate(shown, start=2 + len(more)) if rows.kinds[name] == "number"]
-    terminal.table([place, score, *more, *shown], cells, right=(0, 1, *range(2, 2 + len(more)), *numeric))
-    if len(order) > SHOWN:
-        hint = "" if len(shown) == len(columns) else f"; {len(columns) - len(shown)} columns are not shown"
-        terminal.say(f"… and {len(order) - SHOWN:,} rows more{hint}")
+    place, score, *others = names
+    cells = [[f"{row[place]:,}", decimals(row[score]), *(row[name] for name in others)] for row in head]
+    numeric = [i for i, name in enumerate(others, start=2) if kinds.get(name, "number") == "number"]
+    terminal.table(names, cells, right=(0, 1, *numeric))

@@ -22,7 +22,7 @@ from shortlist.cli.sniff import NUMBER, Form, Source, form_of, lines_of
 
 __all__ = ["read_rows"]
 
-CONVERSION = re.compile(r"In CSV column #(\d+): CSV conversion error to (.+?): (.*)", re.DOTALL)
+CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (.+?): (.*)", re.DOTALL)
 BLOCK = 1 << 20
 LARGEST_BLOCK = 1 << 28
 # Text with more different values than this share of the first block is kept as text.
@@ -124,6 +124,8 @@ class _Csv:
                 self._mend(str(error))
         for name, column in zip(self.form.names, first.columns, strict=True):
             found = column.type
+            if pa.types.is_binary(found):  # what is no text in the encoding
+                raise self._wrong("bytes that are no text")
             if pa.types.is_temporal(found):
                 self.dates.add(name)
             wanted = self.kinds.get(name, self.rest)

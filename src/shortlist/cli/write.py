@@ -46,11 +46,15 @@ def kind_of_output(place: Path) -> str:
 
 
 def in_order(rows: Rows, order: Array, added: dict[str, Array], columns: list[str]) -> Iterator[Any]:
-    """The rows in order, some at a time, with further columns in front."""
+    """The rows in order, some at a time, with further columns in front. The table is used up."""
     import pyarrow as pa
 
-    # In one piece each, for a piece of many would be looked for again for every row.
-    whole = {name: _whole(rows.table.column(name)) for name in columns}
+    # Columns in one piece, for in many the piece of each row would have to be found; one after the other, so that no
+    # more than one is there twice.
+    whole = {}
+    for name in columns:
+        whole[name] = rows.table.column(name).combine_chunks()
+        rows.table = rows.table.drop_columns([name])
     for start in range(0, max(len(order), 1), BATCH):
         chosen = pa.array(order[start : start + BATCH])
         made = {name: pa.array(values[start : start + BATCH]) for name, values in added.items()}
@@ -58,15 +62,6 @@ def in_order(rows: Rows, order: Array, added: dict[str, Array], columns: list[st
             taken = column.take(chosen)
             made[name] = taken.dictionary_decode() if pa.types.is_dictionary(taken.type) else taken
         yield pa.record_batch(made)
-
-
-def _whole(column: Any) -> Any:
-    import pyarrow as pa
-
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    combined = column.combine_chunks()
-    return combined if not isinstance(combined, pa.ChunkedArray) else combined.chunk(0)
 
 
 def write_ranked(
