@@ -2,10 +2,10 @@
 
 >>> import tempfile
 >>> from pathlib import Path
->>> from shortlist import TopPush
+>>> from shortlist import TauFPL
 >>> from shortlist.datasets import make_gaussians
 >>> X, y = make_gaussians(random_state=0)
->>> model = TopPush(C=0.1, tol=1e-2).fit(X, y)
+>>> model = TauFPL(tau=0.5).fit(X, y)
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     save(model, Path(folder) / "model.shortlist")
 ...     again = load(Path(folder) / "model.shortlist")
@@ -126,10 +126,12 @@ def to_onnx(model: Any, X: Any = None, path: str | os.PathLike[str] | None = Non
     ----------
     model : estimator
         A linear model of Shortlist (no kernel, no `Reranker`), or a scikit-learn ``Pipeline`` whose last step is one
-        and whose other steps skl2onnx can convert: scalers, imputers, one-hot encoders, column transformers.
-    X : array or pandas or polars frame, optional
-        A few rows, for the names and types of the columns: of a frame each column is an input of its own, of an array
-        there is one input ``X``. None: one input of ``model.n_features_in_`` numbers.
+        and whose other steps skl2onnx can convert: scalers, one-hot encoders, column transformers, and imputers of
+        numbers.
+    X : array, or pandas, polars or pyarrow table, optional
+        A few rows, for the names and types of the columns: of a frame each column is an input of its own (spaces in its
+        name become underscores), of an array there is one input ``X``. None: one input of ``model.n_features_in_``
+        numbers in double precision.
     path : path, optional
         Where to write it, whole or not at all.
 
@@ -148,10 +150,10 @@ def to_onnx(model: Any, X: Any = None, path: str | os.PathLike[str] | None = Non
 
     Examples
     --------
-    >>> from shortlist import TopPush, to_onnx
+    >>> from shortlist import TauFPL, to_onnx
     >>> from shortlist.datasets import make_gaussians
     >>> X, y = make_gaussians(random_state=0)
-    >>> graph = to_onnx(TopPush(C=0.1, tol=1e-2).fit(X, y))
+    >>> graph = to_onnx(TauFPL(tau=0.5).fit(X, y))
     >>> type(graph).__name__
     'bytes'
     """

@@ -1,7 +1,7 @@
 """Linear models, and the pipelines that prepare their rows, for ONNX runtimes.
 
-What scikit-learn prepares is converted by skl2onnx; a converter of ours adds the product with ``coef_``.  The graph's
-one output is the score, in double precision, so that its order is the model's.
+What scikit-learn prepares is converted by skl2onnx, but for missing values; a converter of ours adds the product with
+``coef_``.  The graph's one output is the score, in double precision, so that its order is the model's.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +26,9 @@ OUTPUT = "score"
 
 def convert(model: Any, X: Any, path: Path | None) -> bytes:
     """The graph as bytes, and in a file if there is a path."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    steps = [model]
+    while isinstance(steps[-1], Pipeline):  # a pipeline at the end of a pipeline
+        steps[-1:] = [step for _, step in steps[-1].steps]
     last = steps[-1]
     _check_linear(last)
     try:
@@ -40,7 +43,12 @@ def convert(model: Any, X: Any, path: Path | None) -> bytes:
     try:
         # The newest opset of skl2onnx may be too new for a runtime; 17 has all that is used, and is read everywhere.
         graph = convert_sklearn(
-            model, initial_types=_inputs(X, width), target_opset={"": 17, "ai.onnx.ml": 3}, options={type(last): {}}
+            Pipeline([(str(place), step) for place, step in enumerate(steps)]) if len(steps) > 1 else last,
+            initial_types=_inputs(X, width),
+            target_opset={"": 17, "ai.onnx.ml": 3},
+            options={type(last): {}},
+            custom_conversion_functions={SimpleImputer: _impute},
+            custom_shape_calculators={SimpleImputer: _imputed},
         )
     except Exception as error:  # skl2onnx has many ways to say no
         raise TypeError(
@@ -72,14 +80,14 @@ def _check_linear(model: Any) -> None:
 
 
 def _inputs(X: Any, width: int) -> list[tuple[str, Any]]:
-    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, StringTensorType
 
     if X is None or not hasattr(X, "columns"):
-        if X is not None and np.asarray(X).dtype.kind in "OUS":
-            return [("X", StringTensorType([None, width]))]
-        return [("X", DoubleTensorType([None, width]))]
+        dtype = np.dtype(np.float64) if X is None else X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+        kinds = {"O": StringTensorType, "U": StringTensorType, "f4": FloatTensorType}
+        return [("X", kinds.get(dtype.str[1:], kinds.get(dtype.kind, DoubleTensorType))([None, width]))]
     inputs = []
-    for name in X.columns:
+    for name in getattr(X, "column_names", X.columns):  # of pyarrow and of the others
         kind = np.asarray(X[name]).dtype.kind
         inputs.append((str(name), DoubleTensorType([None, 1]) if kind in "biuf" else StringTensorType([None, 1])))
     return inputs
@@ -111,22 +119,72 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     weights = np.atleast_2d(model.coef_).astype(np.float64).T
     intercept = np.atleast_1d(model.intercept_).astype(np.float64)
 
-    def constant(word: str, values: Any) -> str:
-        name: str = scope.get_unique_variable_name(word)
-        container.add_initializer(name, TensorProto.DOUBLE, list(values.shape), values.ravel().tolist())
+    graph = _Graph(scope, container)
+    rows = graph.rows(operator.inputs, TensorProto.DOUBLE)
+    product = graph.node("MatMul", [rows, graph.constant("coef", weights, TensorProto.DOUBLE)])
+    intercepts = graph.constant("intercept", intercept, TensorProto.DOUBLE)
+    graph.node("Add", [product, intercepts], operator.outputs[0].full_name)
+
+
+def _imputed(operator: Any) -> None:
+    """skl2onnx's shape of imputed rows: those columns that have something to impute, and the indicators."""
+    model = operator.raw_operator
+    width = int((~_empty(model)).sum()) + (len(model.indicator_.features_) if model.add_indicator else 0)
+    operator.outputs[0].type = type(operator.inputs[0].type)([operator.inputs[0].get_first_dimension(), width])
+
+
+def _impute(scope: Any, operator: Any, container: Any) -> None:
+    """skl2onnx's converter of SimpleImputer, whose own runtimes know in single precision only."""
+    from onnx import TensorProto
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    model = operator.raw_operator
+    nan = isinstance(model.missing_values, float) and np.isnan(model.missing_values)
+    kinds = {DoubleTensorType: TensorProto.DOUBLE, FloatTensorType: TensorProto.FLOAT}
+    kind = kinds.get(type(operator.inputs[0].type))
+    if kind is None or not nan or model.statistics_.dtype.kind != "f":
+        raise TypeError("SimpleImputer is written for numbers with NaN as missing value")
+    graph = _Graph(scope, container)
+    rows, empty = graph.rows(operator.inputs, kind), _empty(model)
+    kept = graph.columns(rows, np.flatnonzero(~empty))
+    filled = [graph.node("Where", [graph.node("IsNaN", [kept]),
+                                   graph.constant("statistics", model.statistics_[~empty], kind), kept])]  # fmt: skip
+    if model.add_indicator:
+        asked = graph.columns(rows, np.asarray(model.indicator_.features_))
+        filled.append(graph.node("Cast", [graph.node("IsNaN", [asked])], to=kind))
+    graph.node("Concat", filled, operator.outputs[0].full_name, axis=1)
+
+
+def _empty(model: Any) -> Any:
+    """Columns that had no value, which SimpleImputer leaves out."""
+    statistics = model.statistics_
+    return np.isnan(statistics) if statistics.dtype.kind == "f" else np.zeros(len(statistics), dtype=bool)
+
+
+class _Graph:
+    """Nodes and constants with names of their own."""
+
+    def __init__(self, scope: Any, container: Any) -> None:
+        self._scope = scope
+        self._container = container
+
+    def constant(self, word: str, values: Any, kind: int) -> str:
+        name: str = self._scope.get_unique_variable_name(word)
+        self._container.add_initializer(name, kind, list(values.shape), values.ravel().tolist())
         return name
 
-    def node(kind: str, sources: Sequence[str], **settings: Any) -> str:
-        target: str = scope.get_unique_variable_name(kind.lower())
-        container.add_node(kind, list(sources), target, name=scope.get_unique_operator_name(kind), **settings)
+    def node(self, kind: str, sources: Sequence[str], target: str = "", **settings: Any) -> str:
+        target = target or self._scope.get_unique_variable_name(kind.lower())
+        name = self._scope.get_unique_operator_name(kind)
+        self._container.add_node(kind, list(sources), target, name=name, **settings)
         return target
 
-    columns = [node("Cast", [one.full_name], to=TensorProto.DOUBLE) for one in operator.inputs]
-    rows = columns[0] if len(columns) == 1 else node("Concat", columns, axis=1)
-    product = node("MatMul", [rows, constant("coef", weights)])
-    container.add_node(
-        "Add",
-        [product, constant("intercept", intercept)],
-        operator.outputs[0].full_name,
-        name=scope.get_unique_operator_name("Score"),
-    )
+    def rows(self, inputs: Any, kind: int) -> str:
+        """All inputs beside each other, as numbers of one kind."""
+        columns = [self.node("Cast", [one.full_name], to=kind) for one in inputs]
+        return columns[0] if len(columns) == 1 else self.node("Concat", columns, axis=1)
+
+    def columns(self, rows: str, which: Any) -> str:
+        from onnx import TensorProto
+
+        return self.node("Gather", [rows, self.constant("columns", which.astype(np.int64), TensorProto.INT64)], axis=1)
