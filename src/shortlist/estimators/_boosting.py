@@ -88,9 +88,12 @@ class Booster(RankingClassifier):
         self, held: HeldOut, rows: TrainingRows, chosen: Array, weights: Array | None, Z: Any
     ) -> EarlyStopping:
         assert rows.labels is not None
-        seen = HeldOut(
-            Z, rows.classes[rows.labels[chosen]], None if rows.groups is None else rows.groups[chosen], weights
-        )
+        again = np.arange(len(chosen))
+        if rows.weights is None and weights is not None:  # a metric may know no weights: rows as often as they are
+            again, weights = np.repeat(again, weights.astype(np.intp)), None
+        each = chosen[again]
+        groups = None if rows.groups is None else rows.groups[each]
+        seen = HeldOut(Z, rows.classes[rows.labels[each]], groups, weights, again)
         metric = metric_of(self.metric)
         return EarlyStopping(held, seen, metric, int(self.patience), type(self).__name__, int(self.verbose))
 

@@ -58,7 +58,9 @@ def check_validation(validation: Any) -> None:
         f"splitter or a callable of X, y and groups that returns row numbers (train, held_out); got "
         f"{type(validation).__name__}"
     )
-    if validation is None or callable(validation) or hasattr(validation, "split"):
+    if validation is None or callable(validation):
+        return
+    if hasattr(validation, "split") and not isinstance(validation, str):  # text has a split of another kind
         return
     if isinstance(validation, tuple | list):
         if not 2 <= len(validation) <= 4:
@@ -170,7 +172,10 @@ def _lowest(keys: Array, weights: Array, share: float) -> Array:
 
 @dataclass
 class EarlyStopping:
-    """Measures after each round, and ends the fit when the best is ``patience`` rounds old."""
+    """Measures after each round, and ends the fit when the best is ``patience`` rounds old.
+
+    ``train.rows`` are places among the rows that are trained on, where repeated rows are one.
+    """
 
     held: HeldOut
     train: HeldOut
@@ -185,15 +190,13 @@ class EarlyStopping:
     def __post_init__(self) -> None:
         held = self.held
         self._X = held.X.tocsc() if hasattr(held.X, "tocsc") else held.X
-        self._sums = [np.zeros(len(held.y)), np.zeros(len(self.train.y))]
+        self._sums = [np.zeros(len(held.y)), np.zeros(self.train.X.shape[0])]
 
     def __call__(self, n_round: int, choice: Choice, step: float, loss: float) -> bool:
         self._sums[0] += step * choice.on(self._X)
         self._sums[1] += step * choice.values
-        for found, part, scores in zip(
-            (self.held_scores, self.train_scores), (self.held, self.train), self._sums, strict=True
-        ):
-            found.append(self._measure(part, scores))
+        self.held_scores.append(self._measure(self.held, self._sums[0]))
+        self.train_scores.append(self._measure(self.train, self._sums[1][self.train.rows]))
         if self.best_round == 0 or self.held_scores[-1] > self.held_scores[self.best_round - 1]:
             self.best_round = n_round
         if self.verbose and n_round % self.verbose == 0:
