@@ -4,9 +4,10 @@ Along w + t v the objective is  phi(t) = 1/2 ||w + t v||^2 + C risk(s + t q)  wi
 trial costs no pass over X, only one evaluation of the risk.  phi is convex: a falling slope at the lower end and a
 rising one at the upper end enclose the minimum.
 
-Method.  Step out fourfold until the slope rises, then close in: alternately where the slopes' straight line is zero,
-which is exact for a quadratic, and where the two tangents meet, which is exact at a single kink; ten per cent away from
-either end.  A risk that knows its minimum along a line (``minimise_along``) is asked for the first trial.
+Method.  Step out to where the slopes' straight line is zero, at least by a third and at most eightfold, until the slope
+rises; then close in: alternately where that line is zero, which is exact for a quadratic, and where the two tangents
+meet, which is exact at a single kink; ten per cent away from either end.  A risk that knows its minimum along a line
+(``minimise_along``) is asked for the first trial.
 
 What is handed on.  At a kink the slopes on both sides differ however close they are.  That average of the two planes
 whose slope along the segment is zero is a valid plane too, and carries both sides: one product with X instead of two.
@@ -27,6 +28,7 @@ __all__ = ["Found", "Trial", "search_segment"]
 
 FLAT = 0.1  # of the slope at the start: flat enough to stop
 MOST_TRIALS = 12
+OUT = (1.3, 8.0)  # least and largest factor of a step out
 FRUITLESS = 6  # trials, none of them below the start: its subgradient was not the slope
 CLOSE = 1e-3  # relative width at which a kink is taken as found
 
@@ -73,6 +75,7 @@ def search_segment(
     quadratic: tuple[float, float, float],
     first: float = 1.0,
     longest: float = np.inf,
+    out: tuple[float, float] = OUT,
 ) -> Found:
     """From a start with the given value and slope < 0.
 
@@ -90,6 +93,8 @@ def search_segment(
         First trial.
     longest : float
         Where the segment ends.
+    out : (float, float)
+        Least and largest factor of a step out.
     """
     ww, wv, vv = quadratic
 
@@ -108,25 +113,34 @@ def search_segment(
     lower: Trial | None = None  # falling, above 0
     upper: Trial | None = None
     t, straight = min(first, longest), True
+    before = (0.0, slope)
+    lean = 0  # straight lines that ended on the falling side, or if negative on the rising one, in a row
     for count in range(1, MOST_TRIALS + 1):
         new = trial(t)
         if abs(new.slope) <= FLAT * abs(slope) and new.value <= value:
             return Found(new, [(1.0, new)], count)
-        if new.slope < 0 and new.value <= value:
+        falls = new.slope < 0 and new.value <= value
+        if falls:
             lower = new
         else:
             upper = new
+        if count > 1 and upper is not None and not straight:  # what came in was a straight line's
+            lean = max(lean, 0) + 1 if falls else min(lean, 0) - 1
         if upper is None:
             if t >= longest:
                 return Found(new, [(1.0, new)], count)
-            t = min(4 * t, longest)
+            rise = max(new.slope - before[1], np.finfo(float).tiny)
+            before, zero = (t, new.slope), t - (t - before[0]) * new.slope / rise
+            t = min(max(zero, out[0] * t), out[1] * t, longest)
             continue
         low_t, low_value, low_slope = (lower.t, lower.value, lower.slope) if lower else (0.0, value, slope)
         width = upper.t - low_t
         if width <= CLOSE * upper.t:
             break
         if straight:
-            inside = -low_slope / max(upper.slope - low_slope, np.finfo(float).tiny)
+            # An end that stays while the other moves counts half, a quarter, ...: the line crosses zero on its side.
+            falling, rising = low_slope * 0.5 ** max(-lean - 1, 0), upper.slope * 0.5 ** max(lean - 1, 0)
+            inside = -falling / max(rising - falling, np.finfo(float).tiny)
         else:
             drop = upper.value - low_value - upper.slope * width
             inside = drop / min((low_slope - upper.slope) * width, -np.finfo(float).tiny)

@@ -191,6 +191,7 @@ class _Newton:
                 slope=float(self.gradient @ way),
                 quadratic=(float(self.w @ self.w), float(self.w @ way), float(way @ way)),
                 longest=np.inf if self.cone is None else 1.0,
+                out=(4.0, 4.0),  # beyond Newton's step the slope is no line
             )
             best = found.best
             if best is None or not best.value < self.value:
