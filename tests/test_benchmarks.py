@@ -137,8 +137,9 @@ def test_infinite_push_paper():
 def test_rows_that_are_not_asked_for_stay(module, methods, tmp_path):
     path = tmp_path / "found.json"
     whole = module.main(["--quick", "--json", str(path)])["made"]
-    again = module.main(["--quick", "--methods", *methods, "--json", str(path)])["made"]
-    assert {key: trials.figures for key, trials in again.items()} == {key: whole[key].figures for key in whole}
+    for options in (["--methods", *methods], ["--show"]):
+        again = module.main(["--quick", *options, "--json", str(path)])["made"]
+        assert {key: trials.figures for key, trials in again.items()} == {key: whole[key].figures for key in whole}
     stored = json.loads(path.read_text())["sets"]["made"]
     assert set(stored["methods"]) == set(stored["settings"]["grids"]) == set(whole)
 

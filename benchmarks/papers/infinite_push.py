@@ -185,6 +185,7 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, Trials]]:
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--methods", nargs="+", help="these only, the others as they were kept")
+    parser.add_argument("--show", action="store_true", help="run nothing: the tables as they were kept")
     parser.add_argument("--full", action="store_true", help="the paper's grids for its own algorithm too")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="small generated data, two trials")
@@ -198,6 +199,10 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, Trials]]:
     results = {}
     with threads(options.threads):
         for name in options.sets:
+            if options.show:
+                results[name] = earlier(path, name)
+                print(f"\n{name}, training share {TRAIN[name]:.3g}\n{show(name, results[name])}")
+                continue
             methods = methods_for(name, options.full, options.quick)
             if options.methods:
                 methods = {key: m for key, m in methods.items() if key in options.methods}

@@ -137,6 +137,7 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, Trials]]:
     parser.add_argument(
         "--unit-rows", action="store_true", help="rows of length 1 in place of features in [0, 1]; sparse sets"
     )
+    parser.add_argument("--show", action="store_true", help="run nothing: the tables as they were kept")
     parser.add_argument("--full", action="store_true", help="the paper's protocol, whatever it takes")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="small generated data, two trials")
@@ -150,6 +151,10 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, Trials]]:
     results = {}
     with threads(options.threads):
         for name in options.sets:
+            if options.show:
+                results[name] = earlier(path, name + ", unit rows" * options.unit_rows)
+                print(f"\n{name}\n{show(name, results[name])}")
+                continue
             X, y = load_scaled(name)
             if options.unit_rows:
                 X = normalize(load(name).data)
