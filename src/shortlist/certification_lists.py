@@ -9,6 +9,8 @@ never negative (the plane 0 takes the rest),
 
     min P >= C sum_k alpha_k b_k - 1/2 ||C sum_k alpha_k a_k||^2.
 
+Ordered pairs may have dual variables in place of points: a plane of their own, ``_from_dual``.
+
 All three risks are the largest, over orders of the rows, of a function that is affine in the scores.  So any order at
 all gives a valid plane, and only the objective depends on the order being the worst.  Group by group: the orders are
 looked for from the definitions, for average precision among all places of each negative.
@@ -67,6 +69,8 @@ def certify_lists(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -
         value, subgradient = _risk(problem, scores[:, k], split, weight)
         offset += part * (value - float(subgradient @ scores[:, k]))
         slope += part * subgradient
+    if not len(share) and problem.measure == "ordered_pairs":
+        offset, slope = _from_dual(model, problem, split, weight, n_rows)
     direction = np.zeros(len(w))
     for rows, block in _blocks(model, X):
         direction += block.T @ slope[rows]
@@ -78,6 +82,42 @@ def certify_lists(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -
         n_passes=2.0 + len(share),
         seconds=time.perf_counter() - began,
     )
+
+
+def _from_dual(
+    model: Any, problem: Any, split: list[tuple[Array, Array]], weight: Array, n_rows: int
+) -> tuple[float, Array]:
+    """Height and slope of the plane that the dual variables stand for, made to lie below the risk to the letter.
+
+    Positive i bears l_i between 0 and its weight.  Its negatives' shares p_ij sum to l_i, and no k of them hold more
+    than the weight of the k first ranks, nor than l_i.  A list of shares b is a sum of such if and only if its k
+    largest hold at most sum_i min(a_i F_k, l_i), for every k; equal shares always do.
+    """
+    given = np.zeros(n_rows)
+    if len(model.support_) and model.support_.max() >= n_rows:
+        raise ValueError(f"the model was fitted on at least {model.support_.max() + 1} rows, X has {n_rows}")
+    given[model.support_] = model.dual_coef_[0] / problem.C
+    whole = sum(float(weight[p].sum()) for p, _ in split)
+    height, slope = 0.0, np.zeros(n_rows)
+    for p, n in split:
+        a, v = weight[p] / whole, weight[n]
+        borne, shares = np.clip(given[p], 0.0, a), np.clip(-given[n], 0.0, None)
+        equal = borne.sum() * v / v.sum()
+        shares = shares * (borne.sum() / shares.sum()) if shares.sum() > 0 else equal
+        order = np.argsort(-shares / v)
+        reached = np.cumsum(_by_rank(problem, v[order]))
+        reached = reached / reached[-1]
+        ends = np.append(0.0, np.sort(borne / a))
+        counted = a[np.argsort(borne / a)]
+        # Integral over levels up to F_k of the weight of the positives that bear more.
+        above = np.append(counted.sum(), counted.sum() - np.cumsum(counted))
+        most = np.interp(reached, ends, np.append(0.0, np.cumsum(np.diff(ends) * above[:-1])))
+        excess, room = np.cumsum(shares[order]) - most, np.cumsum((shares - equal)[order])
+        wrong = excess > 1e-13 * borne.sum()
+        part = min(1.0, float((excess[wrong] / room[wrong]).max())) if wrong.any() else 0.0
+        height += float(borne.sum())
+        slope[p], slope[n] = -borne, (1 - part) * shares + part * equal
+    return height, slope
 
 
 def _risk(problem: Any, s: Array, split: list[tuple[Array, Array]], weight: Array) -> tuple[float, Array]:

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from shortlist import OWPC, SVMMAP, InfinitePush, RankSVM, SVMpAUC, TopPushK
+from shortlist import OWPC, SVMMAP, InfinitePush, RankSVM, SVMpAUC, TopPushK, certify
 from shortlist.estimators import listwise
 from shortlist.exceptions import ConvergenceWarning, DegenerateOptimumWarning
 from shortlist.metrics import average_precision, partial_auc
@@ -250,6 +250,23 @@ class TestWhatIsSaid:
             model = clone(estimator).fit(X, y)
         assert model.certificate_.converged
         assert not model.coef_.any()
+
+    def test_where_the_bundle_is_slow_smoothed_risks_go_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        X, y = clouds(900)
+        bundle = OWPC(C=100.0, solver="bundle").fit(X, y)
+        monkeypatch.setattr("shortlist.estimators._ordered.MANY_STEPS", 2)
+        monkeypatch.setattr("shortlist.solvers.annealed.NARROWEST", 0.02)
+        model = OWPC(C=100.0).fit(X, y)  # the bundle does what the two widths leave
+        assert model.certificate_.converged
+        assert model.certificate_.primal == pytest.approx(bundle.certificate_.primal, rel=2e-4)
+        assert certify(model, X, y).converged
+        # Where less is asked for the smoothed risks are enough: no planes, and the dual variables are the proof.
+        rough = OWPC(C=100.0, tol=5e-3).fit(X, y)
+        assert rough.bound_points_.shape == (0, 4)
+        again = certify(rough, X, y)
+        assert again.bound == pytest.approx(rough.certificate_.bound, rel=1e-9)
+        rough.dual_coef_ = rough.dual_coef_ * np.linspace(0.5, 1.5, rough.dual_coef_.shape[1])
+        assert certify(rough, X, y).bound < again.bound
 
     def test_an_early_stop(self) -> None:
         X, y = clouds()

@@ -15,7 +15,7 @@ from shortlist.estimators._validation import TrainingRows
 from shortlist.estimators.top import risk_of
 from shortlist.risks.lists import Lists
 from shortlist.risks.thresholds import Maximum
-from shortlist.solvers.bundle import BundleRisk, solve_bundle
+from shortlist.solvers.bundle import BundleRisk, PlaneSolution, solve_bundle
 from shortlist.solvers.solution import Solution
 from shortlist.solvers.working_set import solve_top
 
@@ -91,12 +91,16 @@ class ListwiseClassifier(TopClassifier):
             Z, part = X[taking_part], _selected(rows, taking_part)
         risk = self._risk(problem)(part.is_positive, groups=part.groups, sample_weight=part.weights)
         begin = start.coef if start is not None and start.coef.shape == (X.shape[1],) else None
-        solution = solve_bundle(Z, risk, problem.C, start=begin, **self._stopping())
+        solution = self._minimise(Z, risk, problem.C, begin)
         groups, thresholds, shares = group_cuts(np.asarray(Z @ solution.coef), part)
         dual = np.zeros(X.shape[0])
         dual[taking_part] = solution.dual
         fitted = {"bound_points_": solution.points, "bound_weights_": solution.point_weights}
         return Outcome(replace(solution, thresholds=thresholds, dual=dual), problem, groups, shares, fitted)
+
+    def _minimise(self, X: Any, risk: Any, C: float, start: Array | None) -> PlaneSolution:
+        """The solver of choice."""
+        return solve_bundle(X, risk, C, start=start, **self._stopping())
 
     def _pushed(self, X: Any, rows: TrainingRows, start: Solution | None) -> Outcome:
         """The working-set solver of the top family, whose certificate rests on dual variables, not on planes."""

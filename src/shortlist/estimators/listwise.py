@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from shortlist.estimators._docs import fill_doc
 from shortlist.estimators._listwise import ListObjective, ListwiseClassifier
+from shortlist.estimators._ordered import minimise_pairs
 from shortlist.estimators._validation import check_flag, check_number
 from shortlist.risks.average_precision import AveragePrecisionRisk
 from shortlist.risks.lists import Lists
 from shortlist.risks.ordered_pairs import FAMILIES, OrderedPairsRisk
 from shortlist.risks.partial_auc import PartialAUCRisk
+from shortlist.solvers.bundle import PlaneSolution
 
 Array = NDArray[Any]
 
@@ -42,7 +44,9 @@ class OWPC(ListwiseClassifier):
         Of 'top': how many negatives of a group, counted by weight; all where there are fewer.
     {kernel}
     {stopping}
-    {listwise_solver}
+    solver : {'auto', 'bundle'}, default='auto'
+        'auto' begins with the bundle. Where that takes many steps for 'reciprocal' or given weights of one group, it
+        goes on with smoothed risks of falling width.
     {tail}
     {random_state}
 
@@ -50,6 +54,7 @@ class OWPC(ListwiseClassifier):
     ----------
     {attributes}
     {bound}
+        Both are empty where the dual variables are the proof: after smoothing, and where one negative alone counts.
 
     See Also
     --------
@@ -116,6 +121,10 @@ class OWPC(ListwiseClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+
+    def _minimise(self, X: Any, risk: Any, C: float, start: Array | None) -> PlaneSolution:
+        smoothed = self.solver == "auto" and (not isinstance(self.weights, str) or self.weights == "reciprocal")
+        return minimise_pairs(X, risk, C, start, smoothed=smoothed, **self._stopping())
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
