@@ -38,11 +38,12 @@ def pictures(words: Wording, scored: Scored, lists: list[tuple[str, Array]]) -> 
     if not scored.positive.any() or scored.positive.all():
         return found
     curves = [corners(scored.positive, scores, sample.groups, sample.weights) for _, scores in lists]
+    pairs = list(zip(curves[0].positives, curves[0].negatives, strict=True))
     budget = f"budget: {plural(scored.k, words.noun)}" + (" of each group" if words.grouped else "")
     charts = [
         precision_chart(names, curves, scored.k, budget, words.noun),
         gains_chart(names, curves, scored.k, budget, words.noun),
-        roc_chart(names, curves),
+        *([roc_chart(names, curves)] if any(p[-1] and n[-1] for p, n in pairs) else []),
         score_chart(curves[0], scored.k, budget, names[0]),
     ]
     legend = key(names) if len(names) > 1 else ""

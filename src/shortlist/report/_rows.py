@@ -50,9 +50,9 @@ def read_rows(table: Any, chosen: Array, n_rows: int, most: int, but: Sequence[s
     elif hasattr(table, "column_names"):  # pyarrow
         lengths, names = {table.num_rows}, list(table.column_names)
         columns = {i: lambda i=i: table.column(i).take(chosen.tolist()).to_pylist() for i in range(len(names))}
-    elif hasattr(table, "columns"):  # polars
+    elif hasattr(table, "columns"):  # polars, narwhals
         lengths, names = {len(table)}, list(table.columns)
-        columns = {name: lambda name=name: table[name].gather(chosen.tolist()).to_list() for name in names}
+        columns = {name: lambda name=name: table[name][chosen.tolist()].to_list() for name in names}
     else:
         return _of_array(table, chosen, n_rows, most)
     if lengths != {n_rows}:

@@ -56,7 +56,9 @@ def list_findings(words: Wording, found: Figures, others: list[tuple[Figures, Di
         sentences.append(f"Picked at random, {words.would_be(base * k)}.")
     if math.isfinite(found.lift) and found.lift > 0:
         caught = f"{percent(found.recall)} of all that are {words.positive}"
-        sentences.append(f"{_start(found.name)} finds {number(found.lift, 2)} times as many as chance, and {caught}.")
+        times = number(found.lift, 2)
+        many = "as many as chance" if times == "1" else f"{times} times as many as chance"
+        sentences.append(f"{_start(found.name)} finds {many}, and {caught}.")
     if math.isfinite(found.low):
         sentences.append(
             f"Other {words.noun} of the same kind would give between {count(found.low * k)} and "

@@ -119,7 +119,7 @@ def comparison_report(
         "leaderboard": [asdict(place) for place in board],
         "tests": [asdict(test) for test in comparison.tests()],
         "comparison": {key: value for key, value in told.items() if key not in ("train", "test", "places")},
-        "settings": dict(settings or {}),
+        "settings": {str(one): clip(plain(value), 400) for one, value in (settings or {}).items()},
         "versions": versions(),
     }
     return make_report(
@@ -201,7 +201,7 @@ def _leaderboard(comparison: Comparison, board: list[Place]) -> Section:
             Cell(f"{fixed(place.low)} to {fixed(place.high)}", place.low),
             Cell(chance(place.p), place.p),
             Cell(place.verdict, look="verdict"),
-            *(Cell(fixed(mean[place.model]), mean[place.model]) for mean in means),
+            *(Cell(_short(mean, place.model), mean[place.model]) for mean in means),
             Cell(number(place.seconds, 2), place.seconds),
         ]
         for number_, place in enumerate(board, 1)
@@ -210,6 +210,11 @@ def _leaderboard(comparison: Comparison, board: list[Place]) -> Section:
     words = caption(comparison, comparison.metrics[0])
     picture = forest(board, comparison.scores(), comparison.title())
     return Section("leaderboard", "Leaderboard", picture + table(columns, rows, words, row_heading=1), lead)
+
+
+def _short(means: dict[str, float], model: str) -> str:
+    """A mean with as many places as its column can use."""
+    return fixed(means[model], 3 if max(map(abs, means.values())) <= 1 else 1)
 
 
 def _tests(comparison: Comparison) -> Section:

@@ -16,7 +16,7 @@ from shortlist.report._model import certificate_in_words, settings_of
 from shortlist.report._pictures import pictures
 from shortlist.report._repeat import repeat, versions
 from shortlist.report._table import Cell, Column, facts, table
-from shortlist.report._text import escape, fixed, number, percent, plain, plural
+from shortlist.report._text import clip, escape, fixed, number, percent, plain, plural
 from shortlist.report._words import Wording, count, list_findings
 from shortlist.report.document import Report, Section, make_report
 from shortlist.selection.budget import describe_budget
@@ -154,7 +154,7 @@ def evaluation_report(
         "rows": len(scored.positive),
         "positives": scored.positive_mass,
         "lists": [asdict(one) for one in (found, *(rival for rival, _ in rivals))],
-        "settings": dict(settings or {}),
+        "settings": {str(one): clip(plain(value), 400) for one, value in (settings or {}).items()},
         "versions": versions(),
     }
     return make_report(
