@@ -7,7 +7,6 @@ import shlex
 import sys
 from typing import Any
 
-import click
 import typer
 
 from shortlist.cli import options as o
@@ -27,21 +26,25 @@ app = typer.Typer(
 )
 
 
+# Typer's errors in a command: its own copy of Click's class, or Click's, by its version.
+MISTAKE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
 def run(arguments: list[str]) -> int:
     """One command; errors are told on standard error."""
     command = typer.main.get_command(app)
+    if not arguments:
+        command.main(["--help"], prog_name="shortlist", standalone_mode=False)
+        return 2
     try:
         code = command.main(arguments, prog_name="shortlist", standalone_mode=False)
         return int(code or 0)
-    except click.exceptions.Exit as ending:
+    except typer.Exit as ending:
         return int(ending.exit_code)
-    except click.exceptions.Abort:
+    except typer.Abort:
         raise KeyboardInterrupt from None
-    except click.ClickException as error:
-        if type(error).__name__ != "NoArgsIsHelpError":
-            _complain(error.format_message())
-        else:
-            error.show()
+    except MISTAKE as error:
+        _complain(error.format_message())
         return 2
     except Usage as error:
         _complain(str(error))
@@ -77,18 +80,23 @@ def _reading(form: str | None, separator: str | None, decimal: str | None, encod
     return {"form": form, "separator": separator, "decimal": decimal, "encoding": encoding}
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"shortlist {version('shortlist')}")
+        raise typer.Exit
+
+
 @app.callback()
-def main(version: bool = typer.Option(False, "--version", help="Say the version and stop.", is_eager=True)) -> None:
+def main(
+    version: bool = typer.Option(False, "--version", help="Say the version.", is_eager=True, callback=_say_version),
+) -> None:
     """Rank rows when only the top of the list will be acted on.
 
     From labelled rows to a list: shortlist fit past.csv --label outcome, then shortlist rank new.csv -m past.shortlist
     -o ranked.csv. See it all at work: shortlist demo.
     """
-    if version:
-        from importlib.metadata import version as version_of
-
-        print(f"shortlist {version_of('shortlist')}")
-        raise typer.Exit
 
 
 @app.command()

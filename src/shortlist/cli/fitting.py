@@ -23,7 +23,7 @@ from shortlist.cli.model import Described, say_warnings, scores_of_rows
 from shortlist.cli.read import read_rows
 from shortlist.cli.reports import write_evaluation
 from shortlist.cli.rows import Rows
-from shortlist.cli.terminal import Progress, Terminal, big, share
+from shortlist.cli.terminal import Progress, Terminal, big, clipped, share
 from shortlist.cli.write import check_output
 
 Array = NDArray[Any]
@@ -234,30 +234,31 @@ def fit(
     data = prepare(path, options, terminal)
     rows, held = parts_of(data, options, terminal)
     model = train(data, rows, options, terminal, data.share)
-    found, scores = None, None
-    described = Described(model, {}, str(place))
-    if len(held):
-        test = data.rows.take(held)
+    described = Described(model, {"kinds": data.plan.kinds, "n_sparse": _n_sparse(data.rows)}, str(place))
+    found = None
+    shown = held if len(held) else rows
+    if len(held) or page is not None:
         with terminal.progress("measuring") as progress:
-            described.about = {"kinds": data.plan.kinds, "n_sparse": _n_sparse(data.rows)}
-            scores = scores_of_rows(described, test, progress)
-        own = None if data.groups is None else data.groups[held]
-        found = measure(data.y[held], scores, data.places(held), own)
+            scores = scores_of_rows(described, data.rows.take(shown), progress)
+        own = None if data.groups is None else data.groups[shown]
+        if len(held):
+            found = measure(data.y[shown], scores, data.places(shown), own)
     described.about = about(path, data, len(rows), found)
     save_model(described, place, force)
-    if page is not None and scores is not None:
+    if page is not None:
         write_evaluation(
             page,
             described,
-            data.rows.take(held),
-            data.y[held],
+            data.rows.take(shown),
+            data.y[shown],
             scores,
-            data.places(held),
+            data.places(shown),
             force,
             command,
-            groups=None if data.groups is None else data.groups[held],
+            groups=own,
             label=data.label,
             positive=data.labels.positive,
+            held_out=len(held) > 0,
         )
     _say(terminal, path, data, described, len(rows), len(held), found, page)
 
@@ -350,6 +351,8 @@ def _say(
         ),
         ("columns", columns_in_words(data.plan, data.rows)),
     ]
+    if data.plan.identity is not None:
+        facts.append(("id", data.plan.identity))
     if data.plan.left_out:
         told_of = [f"{name} ({reason})" for name, reason in data.plan.left_out.items()]
         facts.append(("left out", "\n".join(told_of)))
@@ -367,7 +370,7 @@ def _say(
     learned = f"learned from {n_learned:,} rows" + ("" if found is not None else ", measured on none")
     made = [(described.path, f"{big(Path(described.path).stat().st_size)}, {learned}, {terminal.seconds:.0f} s")]
     if page is not None:
-        made.append((str(page), "the report" if found is not None else "not written: no rows were kept aside"))
+        made.append((str(page), "the report" if found is not None else "the report, of the rows learned from"))
     terminal.facts(made)
 
 
@@ -375,10 +378,9 @@ def columns_in_words(plan: Plan, rows: Rows) -> str:
     if rows.matrix is not None:
         filled = rows.matrix.nnz / max(np.prod(rows.matrix.shape), 1)
         return f"{rows.matrix.shape[1]:,} of svmlight, {share(filled)} filled"
-    parts = []
-    if plan.numbers:
-        parts.append(f"{len(plan.numbers)} numbers ({', '.join(plan.numbers)})")
-    if plan.texts:
-        parts.append(f"{len(plan.texts)} texts ({', '.join(plan.texts)})")
-    words = " and ".join(parts)
-    return words if len(words) <= 100 else f"{len(plan.numbers)} numbers, {len(plan.texts)} texts"
+    parts = [
+        f"{len(names)} {what}: {clipped(', '.join(names), 90)}"
+        for what, names in (("numbers", plan.numbers), ("texts", plan.texts))
+        if names
+    ]
+    return "\n".join(parts)

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 __all__ = ["Described", "load_model", "scores_of_rows"]
 
 # Entries of features that are made at a time while scoring.
-AT_ONCE = 1_000_000
+AT_ONCE = 500_000
 
 
 @dataclass

@@ -13,9 +13,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from shortlist.cli.failure import Failure
 from shortlist.cli.rows import MISSING, Rows
 from shortlist.cli.sniff import NUMBER, Form, Source, form_of, lines_of
@@ -152,7 +149,9 @@ class _Csv:
             n_rows += batch.num_rows
             if self.told is not None:
                 self.told(n_rows)
-        return pa.Table.from_batches(batches, reader.schema).unify_dictionaries()
+        table = pa.Table.from_batches(batches, reader.schema).unify_dictionaries()
+        pa.default_memory_pool().release_unused()
+        return table
 
     def _mend(self, message: str) -> None:
         """Widen a type or a block; a Failure with the line for what is wrong in the file."""
@@ -289,14 +288,14 @@ def _arrow(source: Source) -> Any:
 
 def _svmlight(source: Source, n_features: int | None) -> Rows:
     import pyarrow as pa
-    from sklearn.datasets import load_svmlight_file
+
+    from shortlist.datasets import read_svmlight
 
     try:
-        with source.open() as file:
-            X, y, queries = load_svmlight_file(file, n_features=n_features, query_id=True)
-    except (ValueError, OSError, EOFError, OverflowError) as error:
-        raise Failure(f"{source.name} cannot be read as svmlight: {error}") from None
+        X, y, queries = read_svmlight(source.path, n_features=n_features)
+    except (ValueError, OSError) as error:
+        raise Failure(str(error).replace(str(source.path), source.name)) from None
     columns, kinds = {"label": pa.array(y)}, {"label": "number"}
-    if len(queries):
-        columns["query"], kinds["query"] = pa.array(np.asarray(queries, dtype=np.int64)), "number"
-    return Rows(source.name, pa.table(columns), kinds, sparse.csr_array(X))
+    if queries is not None:
+        columns["query"], kinds["query"] = pa.array(queries), "number"
+    return Rows(source.name, pa.table(columns), kinds, X)

@@ -40,6 +40,7 @@ def write_evaluation(
     label: str | None = None,
     positive: Sequence[str] = (),
     name: str | None = None,
+    held_out: bool = True,
 ) -> None:
     """A page on one list whose labels are known."""
     from shortlist.report import evaluation_report, write_report
@@ -56,6 +57,7 @@ def write_evaluation(
         table=rows.table,
         ids=identity if identity in rows.kinds else None,
         model=None if described is None else described.model,
+        held_out=held_out,
         positive=_called(label, positive),
         data=rows.name,
         command=command,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Progress", "Terminal", "big", "decimals", "share"]
+__all__ = ["Progress", "Terminal", "big", "clipped", "decimals", "share"]
 
 WIDEST = 44
 
@@ -158,10 +158,10 @@ def cell_width(text: str) -> int:
     return int(cell_len(text))
 
 
-def clipped(cell: Any) -> str:
+def clipped(cell: Any, most: int = WIDEST) -> str:
     """A cell in one line: no control characters, and not too long."""
     text = "" if cell is None else "".join(c if c.isprintable() else " " for c in str(cell))
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def plain(value: Any) -> Any:

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 __all__ = ["OUTPUTS", "check_output", "kind_of_output", "to_stdout", "write_ranked"]
 
 OUTPUTS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
-BATCH = 50_000
+BATCH = 10_000
 
 
 def check_output(path: str | None, force: bool, *inputs: str) -> Path | None:
@@ -46,20 +46,15 @@ def kind_of_output(place: Path) -> str:
 
 
 def in_order(rows: Rows, order: Array, added: dict[str, Array], columns: list[str]) -> Iterator[Any]:
-    """The rows in order, some at a time, with further columns in front. The table is used up."""
+    """The rows in order, some at a time, with further columns in front."""
     import pyarrow as pa
 
-    # Columns in one piece, for in many the piece of each row would have to be found; one after the other, so that no
-    # more than one is there twice.
-    whole = {}
-    for name in columns:
-        whole[name] = rows.table.column(name).combine_chunks()
-        rows.table = rows.table.drop_columns([name])
     for start in range(0, max(len(order), 1), BATCH):
         chosen = pa.array(order[start : start + BATCH])
         made = {name: pa.array(values[start : start + BATCH]) for name, values in added.items()}
-        for name, column in whole.items():
-            taken = column.take(chosen)
+        for name in columns:
+            # Arrow puts a column into one piece to take from it: so one at a time.
+            taken = rows.table.column(name).take(chosen).combine_chunks()
             made[name] = taken.dictionary_decode() if pa.types.is_dictionary(taken.type) else taken
         yield pa.record_batch(made)
 
@@ -123,9 +118,7 @@ class _Text:
         table = pl.DataFrame(batch)
         # Text that is empty is no value here, and would be written as two quotation marks.
         table = table.with_columns(pl.col(pl.String).replace("", None))
-        self.file.write(
-            table.write_csv(separator=self.separator, include_header=not self.begun, quote_style="necessary").encode()
-        )
+        table.write_csv(self.file, separator=self.separator, include_header=not self.begun, quote_style="necessary")
         self.begun = True
 
 
