@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shortlist.report._rows import read_rows
 from shortlist.report._table import Cell, Column, table
-from shortlist.report._text import column, number, plain, plural, spell
+from shortlist.report._text import column, escape, number, plain, plural, spell
 
 Array = NDArray[Any]
 
@@ -100,7 +100,7 @@ def top_rows(listed: Listed, top: int, max_columns: int, noun: str) -> str:
     more = len(listed.scores) - len(order)
     if more:
         notes.append(f"The other {plural(more, noun)} {_are(more)} not in this file.")
-    note = f'<p class="note">{" ".join(notes)}</p>' if notes else ""
+    note = f'<p class="note">{escape(" ".join(notes))}</p>' if notes else ""
     return table(columns, lines, caption, row_heading=1) + note
 
 
