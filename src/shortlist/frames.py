@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,13 +79,7 @@ def ranked(
     [(1, 7), (1, 9), (2, 8)]
     """
     nw = _narwhals()
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise TypeError(
-            f"ranked takes a pandas, polars or pyarrow table, got {type(frame).__name__}; of an array "
-            "model.rank(X) gives the row numbers, best first"
-        ) from None
+    table = _table(nw, frame)
     for what, name in (("rank", rank), ("score", score)):
         if name in table.columns and (columns is None or name in columns):
             raise ValueError(f"the table has a column {name!r} already: pass {what}= another name, or columns=")
@@ -95,7 +89,8 @@ def ranked(
     if by_name and groups not in table.columns:
         raise ValueError(f"groups={groups!r} is no column; there are {', '.join(map(repr, table.columns))}")
     ids = table.get_column(groups).to_list() if by_name else groups
-    scores = model_scores(model, features_of(model, table, but=groups if by_name else None), ids)
+    rows = features_of(model, table, but=groups if by_name else None)
+    scores = model_scores(model, rows, ids) if len(table) else np.zeros(0)  # scikit-learn refuses to score no rows
     order = row_numbers(scores, ids)
     places = np.arange(1, len(order) + 1)
     codes = np.zeros(len(order), dtype=np.intp) if ids is None else encode_groups(ids, len(order))[0][order]
@@ -108,7 +103,7 @@ def ranked(
     unknown = [name for name in rest if name not in table.columns]
     if unknown:
         raise ValueError(f"columns={unknown[0]!r} is no column; there are {', '.join(map(repr, table.columns))}")
-    chosen = table.select(rest)[order.tolist(), :]
+    chosen = table.select(nw.col(name) for name in rest or table.columns[:1])[order.tolist(), :]
     backend = table.implementation
     added = [
         nw.new_series(rank, places.astype(np.int64), backend=backend),
@@ -117,24 +112,24 @@ def ranked(
     if backend.is_pandas_like():  # it would line up rows by their index
         index = nw.to_native(chosen).index
         added = [nw.from_native(nw.to_native(one).set_axis(index), series_only=True) for one in added]
-    return nw.to_native(chosen.with_columns(*added).select([rank, score, *rest]))
+    return nw.to_native(chosen.with_columns(*added).select(nw.col(name) for name in [rank, score, *rest]))
 
 
 def features_of(model: Any, frame: Any, *, but: str | None = None) -> Any:
     """The columns of a table that a model takes, as a table that scikit-learn reads."""
     nw = _narwhals()
-    table = nw.from_native(frame, eager_only=True, pass_through=False)
+    table = frame if isinstance(frame, nw.DataFrame) else _table(nw, frame)
     names = getattr(model, "feature_names_in_", None)
     if names is None and isinstance(model, Pipeline):
         names = getattr(model[0], "feature_names_in_", None)
     wanted = [name for name in table.columns if name != but] if names is None else [str(name) for name in names]
     missing = [name for name in wanted if name not in table.columns]
     if missing:
+        named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
         raise ValueError(
-            f"the table lacks the column {missing[0]!r} that the model was fitted on"
-            + (f" (and {len(missing) - 1} more)" if len(missing) > 1 else "")
+            f"the table lacks {'columns' if len(missing) > 1 else 'the column'} that the model was fitted on: {named}"
         )
-    chosen = table.select(wanted)
+    chosen = table.select(nw.col(name) for name in wanted)
     return chosen.to_pandas() if chosen.implementation.is_pyarrow() else nw.to_native(chosen)
 
 
@@ -151,6 +146,24 @@ def model_scores(model: Any, X: Any, groups: Any = None) -> Array:
         return np.asarray(model.decision_function(X, groups))
     classes = getattr(model, "classes_", None)
     return scores_of(model, X, None if classes is None else classes[-1])
+
+
+def _table(nw: Any, frame: Any) -> Any:
+    """A table as narwhals has it, its columns told apart by their names."""
+    names = getattr(frame, "column_names", getattr(frame, "columns", None))  # of pyarrow; of the others
+    seen: set[Any] = set()
+    for name in names if isinstance(names, Iterable) else ():
+        if isinstance(name, str) and name in seen:
+            raise ValueError(f"the table has more than one column called {name!r}; rename them")
+        if isinstance(name, str):
+            seen.add(name)
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            f"ranked takes a pandas, polars or pyarrow table, got {type(frame).__name__}; of an array "
+            "model.rank(X) gives the row numbers, best first"
+        ) from None
 
 
 def _limits(top: Any, sizes: Array) -> Array:
