@@ -11,7 +11,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks import _common
 from benchmarks.papers import (
-    _graded_boosting,
     _protocol,
     _ratings,
     _rerank,
@@ -30,7 +29,7 @@ from benchmarks.scaling import top as scaling
 from shortlist.datasets import DownloadError, make_gaussians
 
 
-@pytest.mark.parametrize("module", [_common, _graded_boosting, _rerank, scaling])
+@pytest.mark.parametrize("module", [_common, _rerank, scaling])
 def test_examples(module):
     result = doctest.testmod(module, extraglobs={"np": np})
     assert result.attempted > 0

@@ -30,9 +30,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks._common import RESULTS, Array, describe, number, table, threads, versions, write_json
-from benchmarks.papers._graded_boosting import boosted_scores
 from benchmarks.papers._ratings import GROUPS, SETS, Problem, load_ratings, problems
-from shortlist import MPRank, OnlineMPRank, SVRank
+from shortlist import MPRank, OnlineMPRank, RankBoost, SVRank
 from shortlist.exceptions import ConvergenceWarning
 from shortlist.features import Rbf
 from shortlist.metrics import mean_absolute_difference, mean_squared_difference, pairwise_misranking
@@ -87,7 +86,10 @@ def sv_rank(C: float, gamma: float, epsilon: float, one: Problem) -> Array:
 
 
 def boosting(rounds: int, one: Problem) -> Array:
-    return boosted_scores(one.X_train, one.y_train, one.X_test, [rounds])[rounds]
+    grades = np.unique(one.y_train, return_inverse=True)[1]
+    if not grades.any():
+        return np.zeros(len(one.y_test))
+    return RankBoost(rounds, pairs="classes").fit(one.X_train, grades).decision_function(one.X_test)
 
 
 def own_choice(gammas: Sequence[float], one: Problem) -> Array:
@@ -100,6 +102,8 @@ def equal_scores(one: Problem) -> Array:
 
 
 def score(measure: str, one: Problem, scores: Array) -> float:
+    if measure == "misranked" and np.ptp(one.y_test) == 0:
+        return float("nan")
     return float(MEASURES[measure](one.y_test, scores))
 
 
@@ -118,7 +122,9 @@ def tuned(held_out: list[Problem], small: bool) -> tuple[dict[str, Predictor], d
     chosen: dict[str, Predictor] = {}
     parameters: dict[str, Any] = {}
     for name, (measure, grid, made) in methods.items():
-        known = {params: fmean(score(measure, one, made(*params)(one)) for one in held_out) for params in grid}
+        known = {
+            params: float(np.nanmean([score(measure, one, made(*params)(one)) for one in held_out])) for params in grid
+        }
         parameters[name] = min(known, key=lambda params: known[params])
         chosen[name] = made(*parameters[name])
     chosen |= {"MPRank, own C": partial(own_choice, gammas), "equal scores": equal_scores}
@@ -142,7 +148,8 @@ def tables(name: str, options: Any) -> dict[str, Any]:
                     for measure in MEASURES:
                         seen.setdefault((method, measure), []).append(score(measure, one, scores))
             for key, values in seen.items():
-                runs.setdefault(key, []).append(fmean(values))
+                # Equal ratings have no pair that could be misranked.
+                runs.setdefault(key, []).append(float(np.nanmean(values)))
         paper = theirs(name, group)
         for (method, measure), values in sorted(runs.items(), key=lambda item: list(MEASURES).index(item[0][1])):
             spread = stdev(values) if len(values) > 1 else None

@@ -291,6 +291,10 @@ class TestTheSmallProgram:
         assert a.min() >= 0
         assert a.sum() == pytest.approx(1.0)
 
+    def test_slopes_next_to_nothing_leave_the_heights_to_decide(self):
+        a = best_weights(np.diag([1e-310, 0.0, 1e-320]), np.array([0.1, 0.3, -5.0]), np.full(3, 1 / 3))
+        np.testing.assert_allclose(a, [0.0, 1.0, 0.0], atol=1e-12)
+
     def test_a_budget_of_pivots_leaves_a_feasible_point(self):
         rng = np.random.default_rng(2)
         A = rng.normal(size=(20, 5))

@@ -70,8 +70,8 @@ def _with_sum_one(G: Array, b: Array, used: Array) -> Array:
     anchor = matrix[-1]
     centred = matrix[:-1, :-1] - anchor[:-1] - anchor[:-1, None] + anchor[-1]
     right = (b[used[:-1]] - b[used[-1]]) - (anchor[:-1] - anchor[-1])
-    # What rounding leaves of a difference of equal planes is not a length to divide by.
-    floor = np.finfo(float).eps * (np.diag(matrix)[:-1] + anchor[-1]) + np.finfo(float).tiny
+    # What rounding leaves of a difference of equal planes, of slopes or of heights, is not a length to divide by.
+    floor = np.finfo(float).eps * (np.diag(matrix)[:-1] + anchor[-1] + np.abs(right)) + np.finfo(float).tiny
     ridge = RIDGE * np.diag(centred) + 4 * floor
     while True:
         try:
