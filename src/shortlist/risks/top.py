@@ -84,9 +84,11 @@ class TopRisk:
         """
         is_positive = np.asarray(is_positive, dtype=bool)
         n_rows = len(is_positive)
-        weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        # Constants are views of one number: they take no memory.
+        ones, zeros = np.broadcast_to(1.0, n_rows), np.broadcast_to(np.intp(0), n_rows)
+        weights = ones if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         if groups is None:
-            ids, group = np.zeros(1, dtype=np.intp), np.zeros(n_rows, dtype=np.intp)
+            ids, group = np.zeros(1, dtype=np.intp), zeros
         else:
             ids, group = np.unique(np.asarray(groups), return_inverse=True)
         present = weights > 0
@@ -101,7 +103,9 @@ class TopRisk:
         takes_part = present & has_both[group]
         positives = np.flatnonzero(takes_part & is_positive)
         negatives = np.flatnonzero(takes_part & ~is_positive)
-        negative_groups = number[group[negatives]]
+        one = len(ids) == 1
+        negative_weights = ones[: len(negatives)] if sample_weight is None else weights[negatives]
+        negative_groups = zeros[: len(negatives)] if one else number[group[negatives]]
         a = weights[positives]
         return cls(
             surrogate=surrogate,
@@ -109,11 +113,11 @@ class TopRisk:
             positives=positives,
             negatives=negatives,
             positive_weights=a / a.sum(),
-            negative_weights=weights[negatives],
-            positive_groups=number[group[positives]],
+            negative_weights=negative_weights,
+            positive_groups=zeros[: len(positives)] if one else number[group[positives]],
             negative_groups=negative_groups,
             group_ids=ids[has_both],
-            caps=_caps(threshold, weights[negatives], negative_groups),
+            caps=_caps(threshold, negative_weights, negative_groups),
         )
 
     def thresholds(self, scores: Array) -> Array:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 Array = NDArray[Any]
 
-__all__ = ["Rows", "nbytes", "product", "transposed_product"]
+__all__ = ["Rows", "nbytes", "product", "rows_between", "squared", "transposed_product"]
 
 # A gathered subset holds less than this share of X, or at most this many bytes.
 GATHER_SHARE = 0.5
@@ -39,6 +39,22 @@ def product(X: Any, w: Array) -> Array:
 def transposed_product(X: Any, v: Array) -> Array:
     """``X.T @ v`` in the dtype of X, returned as float64."""
     return np.asarray(X.T @ v.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
+
+
+def rows_between(A: Any, first: int, last: int) -> Any:
+    """Consecutive rows as a view of a dense or CSR matrix."""
+    if isinstance(A, np.ndarray):
+        return A[first:last]
+    inside = slice(A.indptr[first], A.indptr[last])
+    parts = (A.data[inside], A.indices[inside], A.indptr[first : last + 1] - A.indptr[first])
+    return sparse.csr_array(parts, shape=(last - first, A.shape[1]))
+
+
+def squared(A: Any) -> Any:
+    """The squares of the entries."""
+    if isinstance(A, np.ndarray):
+        return A * A
+    return sparse.csr_array((np.square(A.data), A.indices, A.indptr), shape=A.shape)
 
 
 class Rows:
@@ -81,6 +97,11 @@ class Rows:
         padded = np.zeros(self.n_rows)
         padded[self.index] = v
         return transposed_product(self.X, padded)
+
+    def adopt(self, rows: Any) -> None:
+        """Use these same rows, a part of another matrix, in place of a copy of their own."""
+        if self._gathered is not None and rows.dtype == self.X.dtype:
+            self._gathered = rows
 
     def take(self, which: Array | slice) -> Any:
         """Some of the rows, as stored (dense or CSR)."""

@@ -79,8 +79,7 @@ def test_all_forms_solve_the_system_as_stated(monkeypatch, loss, threshold, n_gr
     dw, db, y = dense_solution(method, *arguments, D_pos, D_neg)
     for form in FORMS:
         system = form(method.rows, method.groups, method.block)
-        rows = method.negative_rows
-        system.set_negatives(rows.dense(method.members) if system.dense else rows.take(method.members))
+        system.take_negatives(method.negative_rows, method.members)
         system.update(D_pos, D_neg)
         for _ in range(2):  # the second right-hand side may start from the first's answer
             got_w, got_b, got_y = system.solve(*arguments)
@@ -142,7 +141,7 @@ def test_conjugate_gradients_stop_at_their_limit(monkeypatch):
     method = begin(X, "squared_hinge", Maximum(), 1)
     for form in (RowConjugateGradients, ColumnConjugateGradients):
         system = form(method.rows, method.groups, method.block)
-        system.set_negatives(method.negative_rows.take(method.members))
+        system.take_negatives(method.negative_rows, method.members)
         system.update(method.positive.curvature(), method.block.curvature())
         dw, db, _ = system.solve(np.ones(5), np.ones((1, 1)), None, np.zeros(len(method.block)))
         assert np.all(np.isfinite(dw)) and np.all(np.isfinite(db))

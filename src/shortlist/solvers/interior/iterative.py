@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from shortlist.solvers.interior.newton_system import RowForm, add_to_diagonal, densify, factor, solve_factored
+from shortlist.solvers.rows import Rows, rows_between, squared
 
 Array = NDArray[Any]
 
@@ -16,7 +17,19 @@ __all__ = ["ColumnConjugateGradients", "RowConjugateGradients"]
 
 STIFFEST = 200  # rank of what the column form's preconditioner knows of the negatives
 HEAVIEST = 16  # columns that the row form's preconditioner knows exactly
+LIGHT = 1e-4  # of the heaviest column: what is below is not worth looking at
+BLOCK = 4096  # rows whose squares are held at a time
 MOST_PRODUCTS = 200
+
+
+def square_sums(A: Any, weights: Array) -> tuple[Array, Array]:
+    """Sums of the squared entries, of the columns under ``weights`` of the rows and of each row."""
+    columns, rows = np.zeros(A.shape[1]), np.empty(A.shape[0])
+    for first in range(0, A.shape[0], BLOCK):
+        squares = squared(rows_between(A, first, min(first + BLOCK, A.shape[0])))
+        columns += squares.T @ weights[first : first + BLOCK]
+        rows[first : first + BLOCK] = squares @ np.ones(A.shape[1])
+    return columns, rows
 
 
 class RowConjugateGradients(RowForm):
@@ -40,35 +53,36 @@ class RowConjugateGradients(RowForm):
 
     leaps = True
 
-    def set_negatives(self, rows: Any) -> None:
-        super().set_negatives(rows)
-        blocks = [-self.positives.take(np.arange(len(self.positives))), self.rows]
-        self._R: Any
-        if isinstance(self.rows, np.ndarray):
-            self._R = np.vstack(blocks).astype(np.float64)
-            squares = self._R**2
-            weight, lengths = squares.sum(axis=0), squares.sum(axis=1)
-        else:
-            self._R = R = sparse.vstack(blocks, format="csr").astype(np.float64, copy=False)
-            squares = sparse.csr_array((np.square(R.data), R.indices, R.indptr), shape=R.shape)
-            weight, lengths = squares.T @ np.ones(R.shape[0]), squares @ np.ones(R.shape[1])
+    def take_negatives(self, negatives: Rows, members: Array) -> None:
+        m = len(self.positives)
+        # Positives and negatives in one matrix, gathered once; the old one goes first, the negatives' part is a view.
+        self.rows = self._R = self._Rt = None
+        self._heavy: Array = np.empty((0, 0))
+        R = negatives.X[np.concatenate([self.positives.index, negatives.index[members]])]
+        self._R = R = R.astype(np.float64, copy=False)
         # A view: the columns of the transpose are scattered, which is faster than rows of its own to gather from.
-        self._Rt = self._R.T
-        heavy = np.argpartition(weight, -HEAVIEST)[-HEAVIEST:] if len(weight) > HEAVIEST else slice(None)
-        self._heavy = densify(self._R[:, heavy])
-        self._rest = np.maximum(lengths - (self._heavy**2).sum(axis=1), 0)
+        self._Rt = R.T
+        self.rows = rows_between(R, m, R.shape[0])
+        self.positives.adopt(rows_between(R, 0, m))
+        weight, lengths = square_sums(R, np.ones(R.shape[0]))
+        heavy = np.flatnonzero(weight > LIGHT * weight.max(initial=0))
+        if len(heavy) > HEAVIEST:
+            heavy = heavy[np.argpartition(weight[heavy], -HEAVIEST)[-HEAVIEST:]]
+        self._heavy = densify(R[:, np.sort(heavy)])
+        self._rest = np.maximum(lengths - np.einsum("ij,ij->i", self._heavy, self._heavy), 0)
 
     def update(self, D_pos: Array, D_neg: Array) -> None:
         self._last: tuple[Array, Array] | None = None
         D = np.concatenate([D_pos, D_neg])
         self._root = np.sqrt(D)
-        self._sign = np.concatenate([np.ones(len(D_pos)), self.block.sign])
-        self._signed_root = self._sign * self._root
+        self._signed_root = np.concatenate([-self._root[: len(D_pos)], self.block.sign * self._root[len(D_pos) :]])
         self._diagonal = 1.0 + D * self._rest
-        U = self._heavy * self._signed_root[:, None]
-        capacitance = U.T @ (U / self._diagonal[:, None])
-        add_to_diagonal(capacitance)
-        self._U, self._capacitance = U, factor(capacitance)
+        weights, heavy = D / self._diagonal, self._heavy
+        capacitance = np.eye(heavy.shape[1])
+        for first in range(0, len(D), BLOCK):
+            part = slice(first, first + BLOCK)
+            capacitance += heavy[part].T @ (heavy[part] * weights[part, None])
+        self._capacitance = factor(capacitance)
         self._set_border()
 
     def _set_border(self) -> None:
@@ -90,11 +104,13 @@ class RowConjugateGradients(RowForm):
 
     def _solve_rows(self, r: Array) -> Array:
         """The stand-in for the rows' block, solved."""
-        diagonal = self._diagonal if r.ndim == 1 else self._diagonal[:, None]
+        diagonal, root = self._diagonal, self._signed_root
+        if r.ndim > 1:
+            diagonal, root = diagonal[:, None], root[:, None]
         z = r / diagonal
-        return np.asarray(
-            z - self._U @ solve_factored(self._capacitance, self._U.T @ z) / diagonal
-        )
+        known = self._heavy @ solve_factored(self._capacitance, self._heavy.T @ (root * z))
+        known *= root / diagonal
+        return np.asarray(z - known)
 
     def _almost(self, r: Array) -> Array:
         """The stand-in for the positive definite block, solved."""
@@ -156,7 +172,8 @@ class RowConjugateGradients(RowForm):
         self._last = x, xb
         db = np.empty(self.n_groups * self.k)
         db[self._shifted], db[~self._shifted] = -xb, x[len(rows) :]
-        y = (self._root * x[: len(rows)])[len(self.positives) :]
+        negatives = slice(len(self.positives), len(rows))
+        y = self._root[negatives] * x[negatives]
         return r_w - self._pull(x), db.reshape(self.n_groups, self.k), y
 
 
@@ -166,19 +183,21 @@ class ColumnConjugateGradients(RowForm):
     leaps = True
     lag = 0.1
 
+    def set_negatives(self, rows: Any) -> None:
+        super().set_negatives(rows)
+        self._lengths = square_sums(self.rows, np.zeros(self.rows.shape[0]))[1]
+
     def update(self, D_pos: Array, D_neg: Array) -> None:
         self.D_pos, self._D = D_pos, np.concatenate([D_pos, D_neg])
-        self._N = self.coupling_matrix()
         self._H = self.pull_matrix() if self.block.pull.any() else None
         self._Qinv = np.linalg.inv(self.border_matrix(D_pos, D_neg))
-        squares = self.rows**2 if isinstance(self.rows, np.ndarray) else self.rows.multiply(self.rows)
         self._diagonal = 1.0 + self._squares_of_positives(D_pos)
-        stiffness = D_neg * np.asarray(squares.sum(axis=1)).ravel()
+        stiffness = D_neg * self._lengths
         stiff = np.argsort(stiffness)[-STIFFEST:]
         stiff = stiff[D_neg[stiff] > 0]
         soft = D_neg.copy()
         soft[stiff] = 0.0
-        self._diagonal += np.asarray(squares.T @ soft).ravel()
+        self._diagonal += square_sums(self.rows, soft)[0]
         self._prepare_woodbury(stiff, D_neg)
 
     def _prepare_woodbury(self, stiff: Array, D_neg: Array) -> None:
@@ -208,12 +227,10 @@ class ColumnConjugateGradients(RowForm):
         self._capacitance = factor(capacitance)
 
     def _squares_of_positives(self, D: Array) -> Array:
-        size, out = 65536, np.zeros(self.positives.n_columns)
-        for first in range(0, len(D), size):
-            part = np.arange(first, min(first + size, len(D)))
-            rows = self.positives.take(part)
-            squares = np.square(rows) if isinstance(rows, np.ndarray) else rows.multiply(rows)
-            out += np.asarray(squares.T @ D[part]).ravel()
+        out = np.zeros(self.positives.n_columns)
+        for first in range(0, len(D), BLOCK):
+            part = np.arange(first, min(first + BLOCK, len(D)))
+            out += squared(self.positives.take(part)).T @ D[part]
         return out
 
     def _precondition(self, r: Array) -> Array:
@@ -229,19 +246,17 @@ class ColumnConjugateGradients(RowForm):
 
     def _border(self, v: Array, a: Array) -> Array:
         """Coupling of the border to ``v``, with ``a = rho v``."""
-        pulled = np.asarray(self._N.T @ (self._D * a))
-        if self._H is not None:
-            pulled = pulled + self._H @ v
-        return pulled.reshape(self.n_groups, self.k)
+        pulled = self.couple_t(self._D * a)
+        return pulled if self._H is None else pulled + (self._H @ v).reshape(pulled.shape)
 
     def _border_t(self, b: Array) -> Array:
-        out = self.rho_t(self._D * (self._N @ b.ravel()))
+        out = self.rho_t(self._D * self.couple(b))
         return out if self._H is None else out + self._H.T @ b.ravel()
 
     def _product(self, v: Array) -> Array:
         a = self.rho(v)
         b = np.einsum("gkl,gl->gk", self._Qinv, self._border(v, a))
-        out = v + self.rho_t(self._D * (a - self._N @ b.ravel()))
+        out = v + self.rho_t(self._D * (a - self.couple(b)))
         return out if self._H is None else out - self._H.T @ b.ravel()
 
     def solve(

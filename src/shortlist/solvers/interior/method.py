@@ -163,13 +163,13 @@ class InteriorPoint:
 
     def _take_rows(self) -> None:
         assert self.system is not None
-        rows = (
-            self.negative_rows.dense(self.members)
-            if self.system.dense
-            else self.negative_rows.take(self.members)
-        )
-        self.working_rows = rows
-        self.system.set_negatives(rows)
+        self.system.take_negatives(self.negative_rows, self.members)
+
+    @property
+    def working_rows(self) -> Any:
+        """The features of the working negatives."""
+        assert self.system is not None
+        return self.system.rows
 
     def sharpen(self) -> None:
         """Ask more of an iterative solver of the Newton system."""
@@ -183,16 +183,26 @@ class InteriorPoint:
         alpha = self.positive.alpha()
         self.pulled = self.rows.t_dot(alpha)
         self.alpha_sums = self._sum(alpha)
-        dual = self._offer_dual(alpha, self.pulled, self.alpha_sums, self.block.beta)
+        beta = self.block.beta
+        self.pushed = np.asarray(self.working_rows.T @ beta)
+        if self.caps is None and self.risk.n_groups == 1:
+            # All multipliers are scaled alike, and with them their sum of rows.
+            share = float(self.alpha_sums[0]) / max(float(beta.sum()), 1e-300)
+            dual = self._keep_dual(alpha, share * beta, self.pulled - share * self.pushed)
+        else:
+            dual = self._offer_dual(alpha, self.pulled, self.alpha_sums, beta)
         primal = self._objective(self.w, self.scores, self.block.threshold())
         self._gap = primal - dual
         return primal, dual
 
     def _offer_dual(self, alpha: Array, pulled: Array, lam: Array, beta: Array) -> float:
-        """The dual value of these multipliers, made feasible; kept if it is the best."""
+        """The dual value of these multipliers, made feasible."""
         caps = None if self.risk.caps is None else self.risk.caps[self.members]
         beta = feasible_beta(beta, lam, self.block.groups, caps)
-        v = pulled - np.asarray(self.working_rows.T @ beta)
+        return self._keep_dual(alpha, beta, pulled - np.asarray(self.working_rows.T @ beta))
+
+    def _keep_dual(self, alpha: Array, beta: Array, v: Array) -> float:
+        """The dual value of feasible multipliers whose rows sum to v; kept if it is the best."""
         dual = -0.5 * float(v @ v) - self.risk.conjugate(alpha, self.C)
         if dual > self.bound:
             self.bound, self.alpha, self.beta, self.bound_members = dual, alpha, beta, self.members
@@ -212,7 +222,7 @@ class InteriorPoint:
         assert self.system is not None
         positive, block = self.positive, self.block
         self.system.update(positive.curvature(), block.curvature())
-        self.gradient = self.pulled - np.asarray(self.working_rows.T @ block.beta) - self.w
+        self.gradient = self.pulled - self.pushed - self.w
         mu, count = self.mu(), max(positive.count + block.count, 1e-300)
         least = min(enough / count, mu)
         if self.system.leaps and positive.leaps and block.leaps:

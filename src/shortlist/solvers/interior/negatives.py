@@ -180,7 +180,7 @@ class MaximumBlock(NegativeBlock):
     """Every working negative stays below t."""
 
     n_border = 1
-    forcing = 1e-2
+    forcing = 1.5e-2
     shifted = (True,)
     leaps = True
 

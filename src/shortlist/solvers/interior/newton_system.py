@@ -99,6 +99,11 @@ class NewtonSystem(ABC):
     def set_negatives(self, rows: Any) -> None:
         """Take the features of the working negatives (dense float64 or CSR)."""
 
+    def take_negatives(self, negatives: Rows, members: Array) -> None:
+        """Take these of the negatives as the working ones; those there were are let go first."""
+        self.rows = None
+        self.set_negatives(negatives.dense(members) if self.dense else negatives.take(members))
+
     @abstractmethod
     def update(self, D_pos: Array, D_neg: Array) -> None:
         """Take new curvatures; the couplings are read from the block."""
@@ -175,6 +180,20 @@ class RowForm(NewtonSystem):
             ),
             shape=shape,
         )
+
+    def couple(self, b: Array) -> Array:
+        """``N b`` over positives and negatives, without the matrix."""
+        m, N = len(self.positives), self.block.coupling
+        if self.n_groups == 1:
+            return np.concatenate([np.full(m, b[0, 0]), N @ b[0]])
+        return np.concatenate([b[self.groups, 0], np.einsum("jk,jk->j", N, b[self.block.groups])])
+
+    def couple_t(self, y: Array) -> Array:
+        """``N' y``, a row a group."""
+        m, N = len(self.positives), self.block.coupling
+        out = np.stack([self.block.by_group(y[m:] * column) for column in N.T], axis=1)
+        out[:, 0] += self.sum_positives(y[:m])
+        return out
 
     def rho(self, w: Array) -> Array:
         """``rho w`` over positives and negatives."""
