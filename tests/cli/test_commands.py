@@ -28,7 +28,14 @@ def test_from_a_table_to_a_ranked_table_and_a_report_in_two_commands(run: Run, t
     quick = ["--set", 'candidates=["logistic regression"]', "--set", "rerank=false", "--holdout", "0.4", "-b", "10%"]
     done = run("fit", tmp_path / "past.csv", "--label", "outcome", "-o", model, "--report", page, *quick)
     assert "outcome = 'fraud' is taken to belong at the top, being the rarer value" in done.err
-    for words in ("500 in", "id            claim", "received (dates)", "different texts)", "kept aside", "m.shortlist"):
+    for words in (
+        "500 in",
+        "\nid           claim\n",
+        "received (dates)",
+        "different texts)",
+        "kept aside",
+        "m.shortlist",
+    ):
         assert words in done.out
     assert "<html" in page.read_text(encoding="utf-8") and "shortlist fit" in page.read_text(encoding="utf-8")
     assert type(shortlist.load(model).steps[-1][1]).__name__ == "AutoRanker"
@@ -350,8 +357,8 @@ def test_rerank_the_top_of_a_model_and_of_a_column(run: Run, made: Path, tmp_pat
     again = run("rerank", made / "claims.csv", "--score", "policy days", "-l", "outcome", "-o", tmp_path / "s", code=1)
     assert "turn its sign round" in again.err
     done = run("rerank", made / "claims.csv", "--score", "earlier claims", "-l", "outcome", "-o", tmp_path / "s",
-               "--only", "earlier claims", "--only", "policy days", "--only", "amount", "--json", "--top", 40, "-b", "5%",
-               "--time-limit", 1, "--positive", "fraud")  # fmt: skip
+               "--only", "earlier claims", "--only", "policy days", "--only", "amount", "--json", "--top", 40,
+               "-b", "5%", "--time-limit", 1, "--positive", "fraud")  # fmt: skip
     assert done.json["before"]["k"] == done.json["after"]["k"] and done.json["reranked_rows"] >= 40
     run("rank", made / "new.csv", "-m", tmp_path / "s", "-o", tmp_path / "s.csv")
     assert "--model FILE, or --score COLUMN" in run("rerank", made / "claims.csv", code=2).err
@@ -378,7 +385,7 @@ def test_rerank_the_top_of_a_model_and_of_a_column(run: Run, made: Path, tmp_pat
         (["-l", "outcome", "--only", "note"], 1, "has no column to learn from (note: 1,500 different texts)"),
         (["-l", "outcome", "--format", "excel"], 2, "--format is one of"),
         (["-l", "outcome", "--separator", "::"], 2, "--separator is one sign"),
-        (["-l", "outcome", "--holdout", "2"], 2, "2.0 is not in the range"),
+        (["-l", "outcome", "--holdout", "2"], 2, "Invalid value for '--holdout'"),
         (["-l", "outcome", "--method", "TopPush", "--set", "C=-1", "-o", "m"], 1, "C must be a finite number above 0"),
         (["--nonsense"], 2, "No such option"),
     ],

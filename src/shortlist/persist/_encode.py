@@ -88,7 +88,8 @@ class Encoder:
                 "mask": self.node(np.ma.getmaskarray(thing), where),
             }
         if kind is np.ndarray:
-            return {**self._array(thing, where), "shared": True}
+            # Arrays of objects hold small things, such as the names of columns; they are written where they stand.
+            return {**self._array(thing, where), "shared": thing.dtype != object}
         if sparse.issparse(thing) and getattr(thing, "format", None) in SPARSE:
             return self._sparse(thing, where)
         if kind is slice:
