@@ -113,7 +113,7 @@ def _from_dual(
         above = np.append(counted.sum(), counted.sum() - np.cumsum(counted))
         most = np.interp(reached, ends, np.append(0.0, np.cumsum(np.diff(ends) * above[:-1])))
         excess, room = np.cumsum(shares[order]) - most, np.cumsum((shares - equal)[order])
-        wrong = excess > 1e-13 * borne.sum()
+        wrong = excess > 1e-10 * borne.sum()  # less is rounding, of sums over many rows
         part = min(1.0, float((excess[wrong] / room[wrong]).max())) if wrong.any() else 0.0
         height += float(borne.sum())
         slope[p], slope[n] = -borne, (1 - part) * shares + part * equal

@@ -214,6 +214,6 @@ def mended(risk: OrderedPairsRisk, slope: Array) -> tuple[Array, float]:
     most = low[count] + reached * (mass[-1] - mass[count])
     excess = np.cumsum(shares[order]) - most
     room = np.cumsum((shares - even)[order])
-    broken = excess > 1e-13 * height
+    broken = excess > 1e-12 * height  # less is rounding
     mend = min(1.0, float((excess[broken] / room[broken]).max())) if broken.any() else 0.0
     return lists.spread(-borne, (1.0 - mend) * shares + mend * even), height
