@@ -25,6 +25,7 @@ from benchmarks.peers import magnitude as peers_magnitude
 from benchmarks.peers import rerank as peers_rerank
 from benchmarks.peers import top as peers
 from benchmarks.scaling import magnitude_costs
+from benchmarks.scaling import metrics as scaling_metrics
 from benchmarks.scaling import top as scaling
 from shortlist.datasets import DownloadError, make_gaussians
 
@@ -85,6 +86,16 @@ def test_misses_are_told_apart():
     ]
     summary = peers.sum_up(rows, cap=20.0)
     assert summary["failed"] == {"LIBLINEAR": ["a C=1 (4.0x)"], "nesterov": ["a C=1 (7.5x)"]}
+
+
+def test_scaling_of_metrics(capsys, tmp_path):
+    path = tmp_path / "metrics.json"
+    report = scaling_metrics.main(["--quick", "--json", str(path)])
+    assert len(report["results"]) == 16
+    assert all(result["ratio"] > 0 for result in report["results"])
+    assert report["passed"] == all(result["ratio"] <= result["aim"] for result in report["results"])
+    assert json.loads(path.read_text())["rows"] == 2000
+    assert "evaluate ms" in capsys.readouterr().out
 
 
 def test_scaling(capsys):

@@ -9,8 +9,6 @@ shares of positives; medians.  The aim at 10^6 rows: 3 sorts without groups, 8 s
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._common import RESULTS, describe, mark, table, versions, write_json
 from shortlist import metrics
 
 LIMITS = {"one group": 3.0, "many groups": 8.0}
@@ -64,34 +63,29 @@ def cases(n: int, n_groups: int) -> list[tuple[str, str, Any, Any, Any]]:
     return rows
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10**6)
     parser.add_argument("--groups", type=int, default=10**4)
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--json", type=Path, default=Path("benchmarks/results/metrics.json"))
-    options = parser.parse_args()
-    results = []
-    print(f"{options.rows} rows; many groups: {options.groups}; median of {options.repeats}\n")
-    print(f"{'groups':12s} {'data':30s} {'argsort ms':>11s} {'evaluate ms':>12s} {'ratio':>7s} {'aim':>5s}")
+    parser.add_argument("--quick", action="store_true", help="few rows, once")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.rows, options.groups, options.repeats = 2_000, 50, 1
+    head = versions(rows=options.rows, groups=options.groups, repeats=options.repeats)
+    print(describe(head) + "\n", flush=True)
+    results, shown = [], []
     for kind, data, y, s, groups in cases(options.rows, options.groups):
         figures = measure(y, s, groups, options.repeats)
-        results.append({"groups": kind, "data": data, "aim": LIMITS[kind], **figures})
-        print(
-            f"{kind:12s} {data:30s} {1e3 * figures['argsort_seconds']:11.1f} "
-            f"{1e3 * figures['evaluate_seconds']:12.1f} {figures['ratio']:7.2f} {LIMITS[kind]:5.0f}"
-        )
-    report = {
-        "rows": options.rows,
-        "groups": options.groups,
-        "repeats": options.repeats,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "processor": platform.processor() or platform.machine(),
-        "results": results,
-    }
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(report, indent=2) + "\n")
+        met = figures["ratio"] <= LIMITS[kind]
+        results.append({"groups": kind, "data": data, "aim": LIMITS[kind], "met": met, **figures})
+        times = [f"{1e3 * figures[key]:.1f}" for key in ("argsort_seconds", "evaluate_seconds")]
+        shown.append([kind, data, *times, f"{figures['ratio']:.2f}", f"{LIMITS[kind]:g}", mark(met)])
+    print(table(["groups", "data", "argsort ms", "evaluate ms", "ratio", "aim", ""], shown, first_left=2))
+    payload = {**head, "results": results, "passed": all(result["met"] for result in results)}
+    write_json(options.json or (None if options.quick else RESULTS / "scaling_metrics.json"), payload)
+    return payload
 
 
 if __name__ == "__main__":
