@@ -102,7 +102,7 @@ def methods_for(name: str, y: Array, full: bool) -> dict[str, Method]:
         chosen["TauFPL"] = replace(METHODS["TauFPL"], grid=few, extends=())
         del chosen["OWPC"]
         for key in ("RankSVM", "SVMMAP", "SVMpAUC"):
-            chosen[key] = replace(METHODS[key], grid={"C": COARSE}, extends=())
+            chosen[key] = replace(METHODS[key], grid={"C": COARSE})
         chosen["cs-SVM"] = replace(METHODS["cs-SVM"], grid={"C": DECADES, "cost": (1.0, 10.0)}, extends=("C",))
         return {**chosen, "TopPush, paper's stop": replace(early, choose_as="TopPush")}
     chosen["TopPush, paper's stop"] = early

@@ -35,7 +35,7 @@ DATA = st.tuples(st.integers(0, 6), st.integers(1, 5)).flatmap(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(DATA, st.booleans(), st.sampled_from(["a.txt", "a.gz", "a.bz2"]), st.sampled_from([np.float64, np.float32]))
 def test_what_is_written_comes_back(tmp_path: Path, data: Any, zero_based: bool, name: str, dtype: Any) -> None:
     with np.errstate(over="ignore"):
@@ -58,7 +58,7 @@ def test_what_is_written_comes_back(tmp_path: Path, data: Any, zero_based: bool,
     assert os.listdir(tmp_path).count(name) == 1
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.permutations(range(5)), st.lists(st.integers(0, 2**64 - 1), min_size=2, max_size=2))
 def test_columns_in_any_order_and_ids_of_64_bits(tmp_path: Path, order: list[int], ids: list[int]) -> None:
     lines = [f"{row} qid:{name} " + " ".join(f"{k + 1}:{k + row + 1}" for k in order) for row, name in enumerate(ids)]

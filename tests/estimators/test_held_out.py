@@ -77,14 +77,14 @@ def test_a_splitter_a_callable_and_rows_of_ones_own() -> None:
 
 
 def test_what_is_measured() -> None:
-    fitted = RankBoost(6, validation=0.25, patience=6, metric="auc").fit(X, y)
+    fitted = RankBoost(6, validation=0.25, patience=6, metric="auc", random_state=0).fit(X, y)
     held = fitted.held_out_
     stages = fitted.staged_decision_function(X[held])
     for value, scores in zip(fitted.validation_scores_, stages, strict=False):
         assert auc(y[held], scores) == pytest.approx(value)
-    top = RankBoost(6, validation=0.25, metric=partial(precision_at_k, k=5)).fit(X, y)
+    top = RankBoost(6, validation=0.25, metric=partial(precision_at_k, k=5), random_state=0).fit(X, y)
     assert top.validation_scores_.max() <= 1
-    mine = RankBoost(6, validation=0.25, metric=lambda y, s: -average_precision(y, s)).fit(X, y)
+    mine = RankBoost(6, validation=0.25, metric=lambda y, s: -average_precision(y, s), random_state=0).fit(X, y)
     assert mine.validation_scores_.max() < 0
 
 

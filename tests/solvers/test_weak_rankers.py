@@ -32,7 +32,7 @@ def draw(seed: int) -> tuple[Any, Any]:
     return np.column_stack([columns[k] for k in kept]), potentials - potentials.mean()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_the_best_stump_of_all(seed: int) -> None:
     X, potentials = draw(seed)
@@ -51,7 +51,7 @@ def test_the_best_stump_of_all(seed: int) -> None:
         assert np.ptp(found.values - up) == 0  # the stump, up to a constant
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_the_best_feature_of_all(seed: int) -> None:
     X, potentials = draw(seed)
