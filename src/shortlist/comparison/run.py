@@ -235,7 +235,7 @@ def _choose(entrant: Entrant, train: Table, budget: Any, whole: float, measure: 
         return settings[0]
     if measure.own:
         measure = make_measures(["precision_at_budget"])[0]
-    most = int(np.bincount(train.labels).min()) if train.codes is None else int(train.n_groups or 0)
+    most = min(int(np.bincount(train.labels).min()), train.n_groups or len(train))
     try:
         inner_splits = make_splits(max(min(INNER_FOLDS, most), 2), 1, train.labels, train.codes, seed)
     except ValueError:  # too few rows of a label, or groups with it, to choose by

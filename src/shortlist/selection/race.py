@@ -213,7 +213,7 @@ class Race:
 
     def _splits(self, table: Table, folds: int, repeats: int, seed: int) -> list[tuple[Array, Array]]:
         """As many folds as are wanted, or as there can be with both labels in each."""
-        most = int(np.bincount(table.labels).min()) if table.codes is None else int(table.n_groups or 0)
+        most = min(int(np.bincount(table.labels).min()), table.n_groups or len(table))
         for number in range(max(min(folds, most), 2), 1, -1):
             try:
                 return make_splits(number, repeats, table.labels, table.codes, seed)
@@ -292,8 +292,9 @@ class Race:
         if hasattr(table.X, "tocsr") or table.X.shape[1] > MOST_RERANKED_COLUMNS or not whole or self._late():
             return []
         k = table.places(self.budget, self.table.size) * (table.n_groups or 1)
-        share = min(max(RERANKED_TIMES * k, 30), MOST_RERANKED_ROWS) / table.size
-        if share > 0.5:
+        rows = min(max(RERANKED_TIMES * k, 30), MOST_RERANKED_ROWS)
+        share = rows / table.size
+        if rows <= k or share > 0.5:  # nothing would cross the budget's edge, or it is no top
             return []
         return [self._second_model(one, share) for one in kept if one.family in BASELINES]
 

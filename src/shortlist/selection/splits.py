@@ -38,7 +38,7 @@ def make_splits(cv: Any, repeats: int, labels: Array, codes: Array | None, seed:
         check_count("cv", cv, least=2)
         check_count("repeats", repeats)
         kind = StratifiedKFold if codes is None else StratifiedGroupKFold
-        largest = int(np.bincount(labels).min() if codes is None else codes.max() + 1)
+        largest = int(np.bincount(labels).min() if codes is None else len(np.unique(codes)))
         if cv > largest:
             of = "rows of the rarer label" if codes is None else "groups"
             raise ValueError(f"cv={cv} folds need at least {cv} {of}, got {largest}; ask for fewer folds")
@@ -47,12 +47,12 @@ def make_splits(cv: Any, repeats: int, labels: Array, codes: Array | None, seed:
             for repeat in range(repeats)
             for split in kind(int(cv), shuffle=True, random_state=(seed + repeat) % 2**32).split(rows, labels, codes)
         )
-    elif hasattr(cv, "split"):
+    elif hasattr(cv, "split") and not isinstance(cv, str):
         splits = cv.split(rows, labels, codes)
     else:
         try:
-            splits = iter(cv)
-        except TypeError:
+            splits = [(train, test) for train, test in cv]
+        except (TypeError, ValueError):
             raise TypeError(
                 f"cv must be a number of folds, a splitter or a list of (train, test) row numbers, got {cv!r}"
             ) from None
