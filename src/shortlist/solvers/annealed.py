@@ -37,7 +37,7 @@ __all__ = ["solve_annealed"]
 
 WIDEST = 0.1
 NARROWEST = 1e-5
-FALL = 10**-0.5
+FALL = 0.5
 EACH = 60  # Newton steps to a width
 
 
