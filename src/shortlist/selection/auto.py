@@ -42,8 +42,8 @@ class AutoRanker(RankingClassifier):
 
     Logistic regression, gradient boosting, random forests, TopPush, RankSVM and TauFPL (also with a Gaussian kernel),
     each with a few settings, race on held-out folds; so do the first two with their top ranked again by an exact
-    search, and blends of the best. What lies hopelessly behind drops out early. The best of regression, boosting and
-    the blend of both with a forest leads, and loses the lead only to what is better by more than a standard error.
+    search, and blends of the best. What lies hopelessly behind drops out early. The best of regression, boosting, a
+    forest and the blend of the three leads, and loses the lead only to what is better by more than a standard error.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def _reason(outcome: Outcome, words: str) -> str:
     best = outcome.board[0]
     if winner is not incumbent:
         why = (
-            f"It is better than the best of regression, boosting and their blend, {incumbent.name}, by "
+            f"It is better than the best of regression, boosting, forest and their blend, {incumbent.name}, by "
             f"{outcome.advantage:.3f} (standard error {outcome.error:.3f}) in the mean of precision and average "
             "precision."
         )
@@ -299,7 +299,7 @@ def _reason(outcome: Outcome, words: str) -> str:
     else:
         why = (
             f"{best.name} was better in the mean of precision and average precision, but by less than the standard "
-            "error, and the choice is the best of regression, boosting and their blend."
+            "error, and the choice is the best of regression, boosting, forest and their blend."
         )
     late = " The time ran out before all was tried." if outcome.out_of_time else ""
     return f"{opening} {why}{late}"

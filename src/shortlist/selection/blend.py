@@ -1,7 +1,8 @@
 """Several fitted models as one: the mean of their log-odds, each put on that scale by held-out scores.
 
 A model's score s becomes slope * s + offset, fitted by logistic regression of the labels on the scores of rows that
-the model had not seen (Platt).  The slope is never negative, so that no model is turned round.
+the model had not seen (Platt).  The slope is never negative, so that no model is turned round.  A forest whose trees
+all agree gives a probability of 0 or 1, log-odds without bound; they count as one beyond the largest that are not.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ Array = NDArray[Any]
 
 __all__ = ["Blended", "Scale", "mean_log_odds"]
 
+# Log-odds of a probability of 0, which is raised to the smallest number that there is, are below this.
+SURE = 600.0
+
 
 @dataclass(frozen=True)
 class Scale:
-    """Log-odds from scores."""
+    """Log-odds from scores; what is beyond ``SURE`` counts as ``low`` or ``high``."""
 
     slope: float
     offset: float
+    low: float = -np.inf
+    high: float = np.inf
 
     @classmethod
     def of(cls, scores: Array, labels: Array, weights: Array | None = None) -> Scale:
@@ -37,15 +43,22 @@ class Scale:
         True
         """
         scores = np.asarray(scores, dtype=np.float64)
+        bounded = scores[np.abs(scores) < SURE]
+        low, high = (bounded.min() - 1, bounded.max() + 1) if len(bounded) else (-1.0, 1.0)
+        scores = _within(scores, float(low), float(high))
         centre, spread = float(scores.mean()), float(scores.std())
         if spread <= 1e-12 * np.abs(scores).max(initial=0.0):
             return cls(0.0, 0.0)
         model = LogisticRegression(C=100.0).fit(((scores - centre) / spread)[:, np.newaxis], labels, weights)
         slope = max(float(model.coef_[0, 0]), 0.0) / spread
-        return cls(slope, float(model.intercept_[0]) - slope * centre)
+        return cls(slope, float(model.intercept_[0]) - slope * centre, float(low), float(high))
 
     def __call__(self, scores: Array) -> Array:
-        return self.slope * np.asarray(scores, dtype=np.float64) + self.offset
+        return self.slope * _within(np.asarray(scores, dtype=np.float64), self.low, self.high) + self.offset
+
+
+def _within(scores: Array, low: float, high: float) -> Array:
+    return np.where(np.abs(scores) < SURE, scores, np.clip(scores, low, high))
 
 
 def mean_log_odds(scores: Sequence[Array], scales: Sequence[Scale]) -> Array:

@@ -7,9 +7,10 @@ Blends of the best are made of the held-out scores of round two at no cost.  Eve
 not seen.
 
 What decides is the mean of precision at the budget and average precision: the latter alone is about another question,
-the former alone is so noisy at a few places that it picks settings hardly better than at random.
+the former alone is so noisy at a few places that it picks settings hardly better than at random.  A fold's list is
+judged by no fewer than ``FEWEST_PLACES`` places, or as many as it has positives.
 
-The best of logistic regression, boosting and the blend of both with a forest leads.  It loses the lead only to what is
+The best of logistic regression, boosting, a forest and the blend of all three leads.  It loses the lead only to what is
 better by ``MARGIN`` standard errors, by the variance that allows for overlapping folds: the largest of many noisy means
 says little, and mixing sound models is the safest thing to do.
 """
@@ -48,6 +49,7 @@ FINALISTS = 6
 MARGIN = 1.0
 HOPELESS = 2.5
 BLENDS = (2, 3, 4)
+FEWEST_PLACES = 5
 CORE = ("logistic regression", "gradient boosting", "random forest")
 # The exact search: features, rows of the top, and its share as a multiple of the budget's.
 MOST_RERANKED_COLUMNS, MOST_RERANKED_ROWS, RERANKED_TIMES = 60, 200, 5
@@ -245,7 +247,10 @@ class Race:
         k = test.places(self.budget, self.table.size)
         among: dict[str, Any] = {"groups": test.codes, "sample_weight": test.weights}
         precision = precision_at_k(test.labels, scores, k, **among)
-        return precision, (precision + average_precision(test.labels, scores, **among)) / 2
+        # A handful of places says next to nothing about a model.
+        wide = k if test.codes is not None else max(k, min(FEWEST_PLACES, int(test.labels.sum())))
+        decides = precision if wide == k else precision_at_k(test.labels, scores, wide, **among)
+        return precision, (decides + average_precision(test.labels, scores, **among)) / 2
 
     def _first_round(self, table: Table) -> tuple[list[Candidate], list[Candidate]]:
         """The best setting of each family, and the others."""
@@ -359,7 +364,7 @@ class Race:
         core = [one for one in finalists if one.family in CORE] or finalists[:1]
         start = self._blended(core, tests) if self.blend and len(core) > 1 else core[0]
         field_ = [start, *(one for one in finalists if one is not start)]
-        safe = [row for row, one in enumerate(field_) if one is start or one.family in BASELINES]
+        safe = [row for row, one in enumerate(field_) if one is start or one.family in CORE]
         if self.blend:
             sound = [one for one in finalists if one.scale is not None and one.scale.slope > 0]
             for n in BLENDS:
