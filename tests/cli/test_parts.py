@@ -167,8 +167,8 @@ def test_many_features_stay_sparse(tmp_path: Path) -> None:
 
 
 def test_ranks_within_groups() -> None:
-    order = np.array([3, 1, 0, 2, 4])
-    assert places_in_groups(order, np.array([1, 0, 1, 0, 0])).tolist() == [1, 2, 1, 1, 2]
+    order = np.array([3, 1, 4, 0, 2])
+    assert places_in_groups(order, np.array([1, 0, 1, 0, 0])).tolist() == [1, 2, 3, 1, 2]
 
 
 def test_json_has_no_numbers_that_it_cannot_hold(capsys: pytest.CaptureFixture[str]) -> None:

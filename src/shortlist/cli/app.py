@@ -33,14 +33,13 @@ MISTAKE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__
 def run(arguments: list[str]) -> int:
     """One command; errors are told on standard error."""
     command = typer.main.get_command(app)
-    if not arguments:
-        command.main(["--help"], prog_name="shortlist", standalone_mode=False)
-        return 2
     try:
-        code = command.main(arguments, prog_name="shortlist", standalone_mode=False)
-        return int(code or 0)
+        # Not command.main, which has ways of its own with interruptions and closed pipes.
+        with command.make_context("shortlist", arguments or ["--help"]) as context:
+            command.invoke(context)
+        return 0
     except typer.Exit as ending:
-        return int(ending.exit_code)
+        return int(ending.exit_code) if arguments else 2
     except typer.Abort:
         raise KeyboardInterrupt from None
     except MISTAKE as error:

@@ -118,7 +118,9 @@ class _Text:
         table = pl.DataFrame(batch)
         # Text that is empty is no value here, and would be written as two quotation marks.
         table = table.with_columns(pl.col(pl.String).replace("", None))
-        table.write_csv(self.file, separator=self.separator, include_header=not self.begun, quote_style="necessary")
+        # Written by Python, whose error tells a pipe that was closed from other troubles.
+        text = table.write_csv(separator=self.separator, include_header=not self.begun, quote_style="necessary")
+        self.file.write(text.encode())
         self.begun = True
 
 
