@@ -51,6 +51,40 @@ class TestScale:
         assert Scale.of(np.zeros(10), np.arange(10) % 2) == Scale(0.0, 0.0)
 
 
+class TestCertainty:
+    """A forest whose trees all agree gives a probability of 0 or 1."""
+
+    def test_it_does_not_flatten_the_rest(self) -> None:
+        rng = np.random.default_rng(0)
+        labels = (np.arange(400) % 4 == 0).astype(int)
+        p = np.clip(0.3 * labels + 0.25 * rng.random(400) - 0.1, 0.0, 1.0)
+        assert (p == 0).any()
+        tiny = np.finfo(float).tiny
+        log_odds = np.log(np.maximum(p, tiny)) - np.log(np.maximum(1 - p, tiny))
+        scale = Scale.of(log_odds, labels)
+        inner = log_odds[p > 0]
+        assert scale.low == inner.min() - 1
+        np.testing.assert_allclose(scale(log_odds)[p == 0], scale.slope * scale.low + scale.offset)
+        assert np.ptp(scale(inner)) > 2
+        np.testing.assert_allclose(scale(inner), scale.slope * inner + scale.offset)
+
+    def test_new_rows_may_be_certain_too(self) -> None:
+        scores, labels = noisy()
+        scale = Scale.of(scores, labels)
+        most = -np.log(np.finfo(float).tiny)
+        np.testing.assert_allclose(
+            scale(np.array([most, -most])), scale(np.array([scores.max() + 1, scores.min() - 1]))
+        )
+
+    def test_all_certain(self) -> None:
+        most = -np.log(np.finfo(float).tiny)
+        scale = Scale.of(np.where(np.arange(20) % 2, most, -most), np.arange(20) % 2)
+        assert scale(np.array([most]))[0] > 1 > -1 > scale(np.array([-most]))[0]
+
+    def test_a_single_model_keeps_its_scores(self) -> None:
+        np.testing.assert_array_equal(Scale(1.0, 0.0)(np.array([-708.4, 708.4, 1e9])), [-708.4, 708.4, 1e9])
+
+
 def test_the_mean() -> None:
     scores = [np.array([1.0, 2.0]), np.array([0.0, 10.0])]
     np.testing.assert_allclose(mean_log_odds(scores, [Scale(2.0, 1.0), Scale(0.5, 0.0)]), [1.5, 5.0])

@@ -97,10 +97,7 @@ class TestRows:
         assert found.predictions is not None
         for C, predictions, error in zip(CS, found.predictions, found.errors, strict=True):
             refitted = np.array(
-                [
-                    without([i], X, y, C, kernel, sample_weight=weights).predict(X[i : i + 1])[0]
-                    for i in range(20)
-                ]
+                [without([i], X, y, C, kernel, sample_weight=weights).predict(X[i : i + 1])[0] for i in range(20)]
             )
             assert np.allclose(predictions, refitted, atol=1e-8)
             assert error == pytest.approx(np.average((refitted - y) ** 2, weights=weights), rel=1e-8)
@@ -194,9 +191,7 @@ class TestGroups:
             total, pairs = 0.0, 0.0
             for name in "abcd":
                 rows = np.flatnonzero((groups == name) & (weights > 0))
-                model = without(
-                    np.flatnonzero(groups == name), X, y, C, kernel, groups=groups, sample_weight=weights
-                )
+                model = without(np.flatnonzero(groups == name), X, y, C, kernel, groups=groups, sample_weight=weights)
                 scores, a = model.predict(X[rows]), weights[rows]
                 r = scores - y[rows]
                 assert np.allclose(scores - np.average(r, weights=a), predictions[rows], atol=1e-8)

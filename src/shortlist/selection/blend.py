@@ -21,13 +21,13 @@ Array = NDArray[Any]
 
 __all__ = ["Blended", "Scale", "mean_log_odds"]
 
-# Log-odds of a probability of 0, which is raised to the smallest number that there is, are below this.
-SURE = 600.0
+# Log-odds of a probability of 1; one of 0 is raised to the smallest number that there is.
+SURE = -float(np.log(np.finfo(np.float64).tiny))
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Log-odds from scores; what is beyond ``SURE`` counts as ``low`` or ``high``."""
+    """Log-odds from scores; those of a certainty count as ``low`` or ``high``."""
 
     slope: float
     offset: float
@@ -43,7 +43,7 @@ class Scale:
         True
         """
         scores = np.asarray(scores, dtype=np.float64)
-        bounded = scores[np.abs(scores) < SURE]
+        bounded = scores[~_certain(scores)]
         low, high = (bounded.min() - 1, bounded.max() + 1) if len(bounded) else (-1.0, 1.0)
         scores = _within(scores, float(low), float(high))
         centre, spread = float(scores.mean()), float(scores.std())
@@ -57,8 +57,12 @@ class Scale:
         return self.slope * _within(np.asarray(scores, dtype=np.float64), self.low, self.high) + self.offset
 
 
+def _certain(scores: Array) -> Array:
+    return np.abs(np.abs(scores) - SURE) < 1e-9
+
+
 def _within(scores: Array, low: float, high: float) -> Array:
-    return np.where(np.abs(scores) < SURE, scores, np.clip(scores, low, high))
+    return np.where(_certain(scores), np.clip(scores, low, high), scores)
 
 
 def mean_log_odds(scores: Sequence[Array], scales: Sequence[Scale]) -> Array:
