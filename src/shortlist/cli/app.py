@@ -30,12 +30,16 @@ app = typer.Typer(
 MISTAKE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
+_given: list[str] = []
+
+
 def run(arguments: list[str]) -> int:
     """One command; errors are told on standard error."""
+    _given[:] = arguments
     command = typer.main.get_command(app)
     try:
         # Not command.main, which has ways of its own with interruptions and closed pipes.
-        with command.make_context("shortlist", arguments or ["--help"]) as context:
+        with command.make_context("shortlist", list(arguments) or ["--help"]) as context:
             command.invoke(context)
         return 0
     except typer.Exit as ending:
@@ -64,7 +68,7 @@ def _complain(text: str) -> None:
 
 def _command() -> str:
     """The command as it could be typed again."""
-    return shlex.join(["shortlist", *sys.argv[1:]])
+    return shlex.join(["shortlist", *_given])
 
 
 def _reading(form: str | None, separator: str | None, decimal: str | None, encoding: str | None) -> dict[str, Any]:

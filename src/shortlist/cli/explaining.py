@@ -206,7 +206,7 @@ def _other(
     k = min(places(budget, len(own), len(own), 1 if codes is not None else None), len(own) - 1)
     if rank_of[first] <= k:
         return int(own[k]), f", the first that did not make it into the first {k:,}"
-    return int(own[k - 1]), f", which did not make it into the first {k:,}; it is the last of them"
+    return int(own[k - 1]), f", which did not make it into the first {k:,} (the other is the last of these)"
 
 
 def _title(rows: Rows, row: int, identity: str | None) -> str:
