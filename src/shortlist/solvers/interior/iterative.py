@@ -18,7 +18,7 @@ __all__ = ["ColumnConjugateGradients", "RowConjugateGradients"]
 STIFFEST = 200  # rank of what the column form's preconditioner knows of the negatives
 HEAVIEST = 16  # columns that the row form's preconditioner knows exactly
 LIGHT = 1e-4  # of the heaviest column: what is below is not worth looking at
-BLOCK = 4096  # rows whose squares are held at a time
+BLOCK = 2048  # rows whose squares are held at a time
 MOST_PRODUCTS = 200
 
 
@@ -88,7 +88,8 @@ class RowConjugateGradients(RowForm):
     def _set_border(self) -> None:
         G, k = self.n_groups, self.k
         shifted = np.tile(self.block.shifted, G)
-        N = self._root[:, None] * self.coupling_matrix().toarray()
+        N = self.dense_coupling()
+        N *= self._root[:, None]
         border = linalg.block_diag(*self.block.border)
         self._n_extra = G * k - int(shifted.sum())
         self._Nl = N[:, ~shifted]

@@ -181,6 +181,15 @@ class RowForm(NewtonSystem):
             shape=shape,
         )
 
+    def dense_coupling(self) -> Array:
+        """``N`` as an array."""
+        if self.n_groups > 1:
+            return np.asarray(self.coupling_matrix().toarray())
+        m = len(self.positives)
+        N = np.zeros((m + len(self.block), self.k))
+        N[:m, 0], N[m:] = 1.0, self.block.coupling
+        return N
+
     def couple(self, b: Array) -> Array:
         """``N b`` over positives and negatives, without the matrix."""
         m, N = len(self.positives), self.block.coupling

@@ -204,6 +204,7 @@ class Search:
             if stuck:
                 method.sharpen()
             grown = self._exchange(negative_scores, prune=round_ < PRUNING_ROUNDS)
+            del negative_scores
             if not grown and (method.stalled or stuck > PATIENCE):
                 return
             method.stalled = False
