@@ -60,7 +60,18 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = True) ->
 
     See Also
     --------
-    load : The way back, with an example.
+    load : The way back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from shortlist import TauFPL, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.shortlist"
+    ...     save(TauFPL(C=10.0), path)
+    ...     load(path)
+    TauFPL(C=10.0)
     """
     from shortlist.persist._encode import Encoder
 

@@ -56,7 +56,7 @@ class PrecisionRecallAtKDisplay(ListDisplay):
     --------
     >>> from shortlist.plotting import PrecisionRecallAtKDisplay
     >>> display = PrecisionRecallAtKDisplay.from_predictions([1, 0, 1, 0], [4, 3, 2, 1], budget=2)
-    >>> display.precision[1], display.recall[1]
+    >>> float(display.precision[1]), float(display.recall[1])
     (0.5, 0.5)
     """
 
