@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from benchmarks.scaling import cli
 from shortlist.cli.example import claims
 from tests.cli.conftest import Run
 from tests.test_docs import ROOT, blocks
@@ -40,3 +42,27 @@ def test_the_commands_on_the_page_run(run: Run, page: str, tmp_path: Path, monke
             ran.append(arguments[0])
     assert {"fit", "rank"} <= set(ran)
     assert Path("ranked.csv").exists() and Path("report.html").exists()
+
+
+def test_the_benchmark_prints_what_it_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds, most = cli.run("--version")
+    assert seconds > 0 and most > 1
+    ran: list[tuple[str, ...]] = []
+
+    def pretend(*arguments: str) -> tuple[float, float]:
+        ran.append(arguments)
+        return 0.5, 200.0 if "small.csv" in " ".join(arguments) else 300.0
+
+    monkeypatch.setattr(cli, "run", pretend)
+    cli.main(["--quick", "--json", str(tmp_path / "cli.json")])
+    printed, kept = capsys.readouterr().out, json.loads((tmp_path / "cli.json").read_text())
+    assert [one["command"] for one in kept["memory"]] == ["fit", "rank"]
+    for one in kept["memory"]:
+        assert one["times_table"] == pytest.approx(100 / one["table_mb"])
+    assert {arguments[0] for arguments in ran} == {"--help", "fit", "rank"}
+    assert "peak / table" in printed
+    with pytest.raises(SystemExit, match="failed"):
+        monkeypatch.undo()
+        cli.run("fit", "nowhere.csv")
