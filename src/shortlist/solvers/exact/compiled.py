@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 ORDER: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (kernels, ("path_places", "earned", "twin_places", "count_twins", "margins")),
     (packing, ("count_below", "conflicts", "by_path", "by_negatives", "packed_bound")),
-    (descent, ("box_bound", "centre_value", "longest_cut", "first_look", "look_below", "descend")),
+    (descent, ("box_bound", "centre_value", "longest_cut", "first_look", "look_below", "copy_row", "descend")),
 )
 REORDERED = {"count_below"}
 

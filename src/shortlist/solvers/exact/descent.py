@@ -185,6 +185,12 @@ def look_below(
     return T2
 
 
+def copy_row(source: Array, target: Array) -> None:
+    """As an assignment of a slice would; the compiler makes much less of it, having no words to prepare for a misfit."""
+    for k in range(len(source)):
+        target[k] = source[k]
+
+
 def descend(
     lists: Lists, chart: ChartArrays, twins: Twins, effort: Effort, margin: float, C: Array, R: Array, bounds: Array,
     ages: Array, stop: Array,
@@ -220,14 +226,18 @@ def descend(
     axis, child = np.empty(levels + 1, dtype=np.int64), np.empty(levels + 1, dtype=np.int64)
     count = np.empty(levels + 1, dtype=np.int64)
     for task in range(n_tasks):
-        c[0], r[0], bound[0], age[0] = C[task], R[task], bounds[task], ages[task]
+        copy_row(C[task], c[0])
+        copy_row(R[task], r[0])
+        bound[0], age[0] = bounds[task], ages[task]
         lost_below, won_from = margins(chart.M, chart.least, chart.most, chart.slack, c[0], r[0])
         count[0] = first_look(lists, chart, c[0], r[0], lost_below, won_from, v0, h0, index0, A[0], L[0])
         T = count[0]
         deepest = min(levels, max(2, LEVEL_NUMBERS // (T + 1)))
         v, h = np.empty((deepest + 1, T)), np.empty((deepest + 1, T))
         index = np.empty((deepest + 1, T), dtype=np.int32)
-        v[0], h[0], index[0] = v0[:T], h0[:T], index0[:T]
+        copy_row(v0[:T], v[0])
+        copy_row(h0[:T], h[0])
+        copy_row(index0[:T], index[0])
         visited = 0
         at = 0
         fresh = True  # the box at level ``at`` has not been looked at
@@ -250,7 +260,7 @@ def descend(
                     )
                     if there > value:
                         value = there
-                        best_u[:] = c[at]
+                        copy_row(c[at], best_u)
                 if bound[at] <= effort.prune:
                     at -= 1
                     continue
@@ -259,7 +269,9 @@ def descend(
                     at -= 1
                     continue
                 if at > 0 and (at == deepest or bound[at] < effort.keep_below):
-                    out_c[size], out_r[size], out_bound[size], out_age[size] = c[at], r[at], bound[at], age[at]
+                    copy_row(c[at], out_c[size])
+                    copy_row(r[at], out_r[size])
+                    out_bound[size], out_age[size] = bound[at], age[at]
                     size += 1
                     at -= 1
                     continue
@@ -272,15 +284,19 @@ def descend(
             child[at] += 1
             j, below = axis[at], at + 1
             step = 0.5 * r[at, j]
-            c[below], r[below], bound[below], age[below] = c[at], r[at], bound[at], age[at] + 1
+            copy_row(c[at], c[below])
+            copy_row(r[at], r[below])
+            bound[below], age[below] = bound[at], age[at] + 1
             c[below, j] += side * step
             r[below, j] = step
             if visited >= effort.budget or stop[0] != 0:
-                out_c[size], out_r[size], out_bound[size], out_age[size] = c[below], r[below], bound[at], age[below]
+                copy_row(c[below], out_c[size])
+                copy_row(r[below], out_r[size])
+                out_bound[size], out_age[size] = bound[at], age[below]
                 size += 1
                 continue
-            A[below] = A[at]
-            L[below] = L[at]
+            copy_row(A[at], A[below])
+            copy_row(L[at], L[below])
             lost_below, won_from = margins(chart.M, chart.least, chart.most, chart.slack, c[below], r[below])
             count[below] = look_below(
                 lists, chart.D, j, side * step, lost_below, won_from, count[at], index[at], v[at], h[at],
