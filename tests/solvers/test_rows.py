@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from shortlist.solvers import rows as module
-from shortlist.solvers.rows import Rows, nbytes, product, transposed_product
+from shortlist.solvers.rows import Rows, nbytes, product, rows_between, transposed, transposed_product
 
 
 @pytest.fixture(params=["dense", "csr"])
@@ -61,3 +61,27 @@ def test_single_precision_is_never_widened():
 def test_memory():
     assert nbytes(np.zeros((4, 2))) == 64
     assert nbytes(sparse.csr_array(np.eye(3))) >= 3 * 8
+
+
+def test_adopted_rows_are_views_that_can_be_let_go(X):
+    rng, rows = np.random.default_rng(3), Rows(X, np.arange(5, 15))
+    w, v = rng.normal(size=12), rng.normal(size=10)
+    scores, total = rows.dot(w), rows.t_dot(v)
+    part = rows_between(X, 5, 15)
+    if isinstance(X, np.ndarray):
+        assert np.shares_memory(part, X)
+    else:
+        assert np.shares_memory(part.data, X.data)
+        assert np.shares_memory(transposed(part).indices, X.indices)
+    changes = [
+        lambda: rows.let_go(np.float32),  # of another dtype: nothing to adopt will come
+        lambda: rows.let_go(np.float64),
+        lambda: rows.adopt(part),
+        rows.regather,
+    ]
+    for change in changes:
+        change()
+        np.testing.assert_allclose(rows.dot(w), scores)
+        np.testing.assert_allclose(rows.t_dot(v), total)
+    if isinstance(X, np.ndarray):
+        assert not np.shares_memory(rows.take(slice(None)), X)

@@ -102,6 +102,7 @@ class TopClassifier(ConvexRanker, RankingClassifier):
         self._check_parameters()
         features = self._feature_map()
         rows = training_rows(self, X, y, groups, sample_weight, pairwise=features.is_precomputed)
+        rows = replace(rows, labels=None)  # two classes: ``is_positive`` says it in an eighth of the memory
         largest = check_magnitude(rows.X)
         Z = features.fit_transform(rows.X, sample_weight=rows.weights)
         if not features.is_linear:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 Array = NDArray[Any]
 
-__all__ = ["Rows", "nbytes", "product", "rows_between", "squared", "transposed_product"]
+__all__ = ["Rows", "nbytes", "product", "rows_between", "squared", "transposed", "transposed_product"]
 
 # A gathered subset holds less than this share of X, or at most this many bytes.
 GATHER_SHARE = 0.5
@@ -38,7 +38,16 @@ def product(X: Any, w: Array) -> Array:
 
 def transposed_product(X: Any, v: Array) -> Array:
     """``X.T @ v`` in the dtype of X, returned as float64."""
-    return np.asarray(X.T @ v.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
+    return np.asarray(transposed(X) @ v.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
+
+
+def transposed(X: Any) -> Any:
+    """The transpose as a view, of views too: the constructor would copy what is less than half of another array."""
+    if isinstance(X, np.ndarray):
+        return X.T
+    turned = sparse.csc_array((X.shape[1], X.shape[0]), dtype=X.dtype)
+    turned.data, turned.indices, turned.indptr = X.data, X.indices, X.indptr
+    return turned
 
 
 def rows_between(A: Any, first: int, last: int) -> Any:
@@ -46,8 +55,11 @@ def rows_between(A: Any, first: int, last: int) -> Any:
     if isinstance(A, np.ndarray):
         return A[first:last]
     inside = slice(A.indptr[first], A.indptr[last])
-    parts = (A.data[inside], A.indices[inside], A.indptr[first : last + 1] - A.indptr[first])
-    return sparse.csr_array(parts, shape=(last - first, A.shape[1]))
+    part = sparse.csr_array((last - first, A.shape[1]), dtype=A.dtype)
+    # Set one by one, as in ``transposed``.
+    part.data, part.indices = A.data[inside], A.indices[inside]
+    part.indptr = A.indptr[first : last + 1] - A.indptr[first]
+    return part
 
 
 def squared(A: Any) -> Any:
@@ -77,7 +89,8 @@ class Rows:
             self._gathered = X if np.array_equal(index, np.arange(self.n_rows)) else X[index]
         elif share < GATHER_SHARE or share * nbytes(X) <= GATHER_BYTES:
             self._gathered = X[index]
-        self._cost = share if self._gathered is not None else 1.0
+        self._gathers = self._gathered is not None
+        self._cost = share if self._gathers else 1.0
 
     def __len__(self) -> int:
         return len(self.index)
@@ -98,10 +111,21 @@ class Rows:
         padded[self.index] = v
         return transposed_product(self.X, padded)
 
+    def let_go(self, dtype: Any) -> None:
+        """Hold no rows while a matrix of this dtype is made of which to ``adopt`` a part."""
+        if dtype == self.X.dtype:
+            self._gathered = None
+
     def adopt(self, rows: Any) -> None:
         """Use these same rows, a part of another matrix, in place of a copy of their own."""
-        if self._gathered is not None and rows.dtype == self.X.dtype:
+        if self._gathers and rows.dtype == self.X.dtype:
             self._gathered = rows
+
+    def regather(self) -> None:
+        """Hold a copy of their own again, so that the matrix of adopted rows can go."""
+        if self._gathers:
+            self._gathered = None
+            self._gathered = self.X[self.index]
 
     def take(self, which: Array | slice) -> Any:
         """Some of the rows, as stored (dense or CSR)."""

@@ -58,6 +58,7 @@ class RowConjugateGradients(RowForm):
         # Positives and negatives in one matrix, gathered once; the old one goes first, the negatives' part is a view.
         self.rows = self._R = self._Rt = None
         self._heavy: Array = np.empty((0, 0))
+        self.positives.let_go(np.float64)
         R = negatives.X[np.concatenate([self.positives.index, negatives.index[members]])]
         self._R = R = R.astype(np.float64, copy=False)
         # A view: the columns of the transpose are scattered, which is faster than rows of its own to gather from.
@@ -68,7 +69,11 @@ class RowConjugateGradients(RowForm):
         heavy = np.flatnonzero(weight > LIGHT * weight.max(initial=0))
         if len(heavy) > HEAVIEST:
             heavy = heavy[np.argpartition(weight[heavy], -HEAVIEST)[-HEAVIEST:]]
-        self._heavy = densify(R[:, np.sort(heavy)])
+        heavy = np.sort(heavy)
+        self._heavy = np.empty((R.shape[0], len(heavy)))
+        for first in range(0, R.shape[0], BLOCK):
+            last = min(first + BLOCK, R.shape[0])
+            self._heavy[first:last] = densify(rows_between(R, first, last)[:, heavy])
         self._rest = np.maximum(lengths - np.einsum("ij,ij->i", self._heavy, self._heavy), 0)
 
     def update(self, D_pos: Array, D_neg: Array) -> None:
@@ -111,7 +116,8 @@ class RowConjugateGradients(RowForm):
         z = r / diagonal
         known = self._heavy @ solve_factored(self._capacitance, self._heavy.T @ (root * z))
         known *= root / diagonal
-        return np.asarray(z - known)
+        z -= known
+        return np.asarray(z)
 
     def _almost(self, r: Array) -> Array:
         """The stand-in for the positive definite block, solved."""
@@ -125,7 +131,8 @@ class RowConjugateGradients(RowForm):
     def _precondition(self, r: Array, second: Array | None = None) -> tuple[Array, Array]:
         z = self._almost(r)
         v = np.linalg.solve(self._schur, self._B.T @ z if second is None else self._B.T @ z - second)
-        return z - self._PB @ v, v
+        z -= self._PB @ v
+        return z, v
 
     def _pull(self, x: Array) -> Array:
         """``u``."""
@@ -135,9 +142,11 @@ class RowConjugateGradients(RowForm):
 
     def _product(self, x: Array) -> Array:
         n, u = len(self._root), self._pull(x)
-        rows = x[:n] + self._signed_root * (self._R @ u)
+        rows = np.asarray(self._R @ u)
+        rows *= self._signed_root
+        rows += x[:n]
         if self._n_extra == 0:
-            return np.asarray(rows)
+            return rows
         extra = self._H @ u - self._Nl.T @ x[:n] + self._s * x[n:]
         return np.concatenate([rows - self._Nl @ x[n:], extra])
 
@@ -156,7 +165,9 @@ class RowConjugateGradients(RowForm):
             x, xb = self._last
             dx, dxb = self._precondition(np.zeros_like(b), second - self._B.T @ x)
             x, xb = x + dx, xb + dxb
-        r = b - self._product(x) - self._B @ xb
+        r = b
+        r -= self._product(x)
+        r -= self._B @ xb
         z, zb = self._precondition(r)
         p, pb, rz = z, zb, float(r @ z)
         if self._last is None:
@@ -164,12 +175,20 @@ class RowConjugateGradients(RowForm):
         for _ in range(MOST_PRODUCTS):
             if rz <= self._goal:
                 break
-            Kp = self._product(p) + self._B @ pb
+            Kp = self._product(p)
+            Kp += self._B @ pb
             step = rz / float(p @ Kp)
-            x, xb, r = x + step * p, xb + step * pb, r - step * Kp
+            # In place, and none of it is kept longer than it is used: what a solve holds is the peak of the memory.
+            x += step * p
+            xb += step * pb
+            Kp *= step
+            r -= Kp
+            del Kp, z
             z, zb = self._precondition(r)
             rz, previous = float(r @ z), rz
-            p, pb = z + (rz / previous) * p, zb + (rz / previous) * pb
+            p *= rz / previous
+            p += z
+            pb = zb + (rz / previous) * pb
         self._last = x, xb
         db = np.empty(self.n_groups * self.k)
         db[self._shifted], db[~self._shifted] = -xb, x[len(rows) :]

@@ -32,7 +32,7 @@ from shortlist.solvers.interior.choice import choose_system
 from shortlist.solvers.interior.negatives import CappedBlock, MaximumBlock, NegativeBlock, Newcomers
 from shortlist.solvers.interior.newton_system import NewtonSystem
 from shortlist.solvers.interior.positives import positive_block
-from shortlist.solvers.rows import Rows
+from shortlist.solvers.rows import Rows, transposed_product
 
 Array = NDArray[Any]
 
@@ -152,6 +152,8 @@ class InteriorPoint:
         self.members = np.concatenate([self.members, which])
         form = choose_system(self.rows, self.groups, self.block, len(self.members))
         if type(form) is not type(self.system):
+            if self.system is not None:
+                self.rows.regather()
             self.system = form
         self._take_rows()
 
@@ -184,7 +186,7 @@ class InteriorPoint:
         self.pulled = self.rows.t_dot(alpha)
         self.alpha_sums = self._sum(alpha)
         beta = self.block.beta
-        self.pushed = np.asarray(self.working_rows.T @ beta)
+        self.pushed = transposed_product(self.working_rows, beta)
         if self.caps is None and self.risk.n_groups == 1:
             # All multipliers are scaled alike, and with them their sum of rows.
             share = float(self.alpha_sums[0]) / max(float(beta.sum()), 1e-300)
@@ -199,7 +201,7 @@ class InteriorPoint:
         """The dual value of these multipliers, made feasible."""
         caps = None if self.risk.caps is None else self.risk.caps[self.members]
         beta = feasible_beta(beta, lam, self.block.groups, caps)
-        return self._keep_dual(alpha, beta, pulled - np.asarray(self.working_rows.T @ beta))
+        return self._keep_dual(alpha, beta, pulled - transposed_product(self.working_rows, beta))
 
     def _keep_dual(self, alpha: Array, beta: Array, v: Array) -> float:
         """The dual value of feasible multipliers whose rows sum to v; kept if it is the best."""

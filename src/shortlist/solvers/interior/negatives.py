@@ -244,7 +244,8 @@ class MaximumBlock(NegativeBlock):
 
     def _uniform(self) -> None:
         n = len(self)
-        self.coupling, self.sign, self.pull = np.full((n, 1), -1.0), np.ones(n), np.zeros(n)
+        self.coupling = np.full((n, 1), -1.0)
+        self.sign, self.pull = np.broadcast_to(1.0, n), np.broadcast_to(0.0, n)  # these take no memory
 
     def curvature(self) -> Array:
         self._D = self.beta / self.slack

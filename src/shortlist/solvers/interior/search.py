@@ -251,5 +251,6 @@ class Search:
         most = min(most, 50 + 2 * n_violators)
         if len(joining) > most:
             joining = np.sort(joining[np.argpartition(-over[joining], most)[:most]])
+        del absent, over
         method.add(joining, scores[joining], mu)
         return True
