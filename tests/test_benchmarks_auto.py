@@ -56,6 +56,10 @@ class TestAuto:
         train, test = auto.split(X, y, groups, 3, 1000)
         assert not set(groups[train]) & set(groups[test]) and len(train) + len(test) == 300
 
+    def test_seconds(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert auto.main(["--seconds", "200"])["seconds"] > 0
+        assert "200 rows, 30 columns" in capsys.readouterr().out
+
     def test_places(self) -> None:
         y = np.zeros(90, dtype=int)
         y[:30] = 1
