@@ -55,6 +55,7 @@ SETS = (
 BUDGETS = ("1 % of the positives", "10 % of the positives", "50 rows")
 PEERS = ("logistic regression", "linear SVM", "gradient boosting", "random forest")
 METHODS = ("AutoRanker", *PEERS)
+VERDICTS = ("better", "level", "worse", "untested")
 RATIO = 0.5  # test rows for each row to train on
 TRAIN_ROWS = 1000
 PATH = RESULTS / "peers_auto.json"
@@ -162,7 +163,7 @@ def compared(runs: dict[str, list[dict[str, Any]]], budget: str) -> dict[str, An
     best = max(PEERS, key=lambda name: float(values[name].mean()))
     against = float(p[PEERS.index(best)])
     gain = float(ours.mean() - values[best].mean())
-    verdict = ("better" if gain > 0 else "worse") if against <= 0.05 and n > 1 else "level"
+    verdict = "untested" if n < 2 else "level" if against > 0.05 else "better" if gain > 0 else "worse"
     return {
         "splits": n,
         "places": runs["AutoRanker"][0]["places"][budget] if n else 0,
@@ -189,7 +190,7 @@ def report(content: dict[str, Any]) -> list[dict[str, Any]]:
             lines.append([name, one["splits"], one["places"], *cells, one["best"], p, one["verdict"]])
         columns = ["set", "splits", "k", *METHODS, "best of the others", "p", "AutoRanker is"]
         print(f"\n{budget}\n\n{table(columns, lines)}")
-    count = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("better", "level", "worse")}
+    count = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS}
     lead = [row["mean"]["AutoRanker"] - row["mean"][row["best"]] for row in rows]
     print(f"\nagainst the best of the others in {len(rows)} cells: {count}", end="")
     print(f"; mean lead {np.mean(lead):+.4f}" if rows else "")
