@@ -186,7 +186,7 @@ def look_below(
 
 
 def copy_row(source: Array, target: Array) -> None:
-    """As an assignment of a slice would; the compiler makes much less of it, having no words to prepare for a misfit."""
+    """As an assignment of a slice; the compiler is sooner done with it, for it prepares no words for a misfit."""
     for k in range(len(source)):
         target[k] = source[k]
 
