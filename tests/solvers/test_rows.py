@@ -85,3 +85,11 @@ def test_adopted_rows_are_views_that_can_be_let_go(X):
         np.testing.assert_allclose(rows.t_dot(v), total)
     if isinstance(X, np.ndarray):
         assert not np.shares_memory(rows.take(slice(None)), X)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.coo_array])
+def test_the_transpose_of_every_form(form):
+    X = np.random.default_rng(0).normal(size=(7, 4)) * (np.arange(28).reshape(7, 4) % 3 > 0)
+    v = np.arange(7.0)
+    np.testing.assert_allclose(transposed_product(form(X), v), X.T @ v)
+    np.testing.assert_allclose(transposed(form(X)) @ v, X.T @ v)

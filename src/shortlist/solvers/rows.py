@@ -18,6 +18,9 @@ Array = NDArray[Any]
 
 __all__ = ["Rows", "nbytes", "product", "rows_between", "squared", "transposed", "transposed_product"]
 
+# What the arrays of a matrix are when rows and columns change places.
+TURNED = {"csr": sparse.csc_array, "csc": sparse.csr_array}
+
 # A gathered subset holds less than this share of X, or at most this many bytes.
 GATHER_SHARE = 0.5
 GATHER_BYTES = 2**20
@@ -43,9 +46,9 @@ def transposed_product(X: Any, v: Array) -> Array:
 
 def transposed(X: Any) -> Any:
     """The transpose as a view, of views too: the constructor would copy what is less than half of another array."""
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) or X.format not in TURNED:
         return X.T
-    turned = sparse.csc_array((X.shape[1], X.shape[0]), dtype=X.dtype)
+    turned = TURNED[X.format]((X.shape[1], X.shape[0]), dtype=X.dtype)
     turned.data, turned.indices, turned.indptr = X.data, X.indices, X.indptr
     return turned
 
