@@ -145,7 +145,7 @@ def test_other_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_svmlight(tmp_path / "none")
     for name, packed in (
-        ("a.gz", gzip.compress(b"1 1:1\n" * 99)),
+        ("a.gz", gzip.compress(b"1 1:1\n" * 99, mtime=0)),
         ("b.gz", b"plain text"),
         ("c.bz2", bz2.compress(b"1 1:1")),
     ):
